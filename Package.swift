@@ -1,0 +1,82 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+]
+// Targets that touch C: every unsafe use must be spelled `unsafe`.
+let wrapper = strict + [.strictMemorySafety()]
+
+func shim(_ name: String, _ library: String?) -> Target {
+    .target(
+        name: name,
+        cSettings: [.treatAllWarnings(as: .error)],
+        linkerSettings: library.map { [.linkedLibrary($0)] } ?? []
+    )
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "towline",
+    products: [.executable(name: "towline", targets: ["towline"])],
+    targets: [
+        // C shims
+        shim("CCrypto", "crypto"),
+        shim("CCurl", "curl"),
+        shim("CJansson", "jansson"),
+        shim("CPlatform", nil),
+        shim("CSQLite", "sqlite3"),
+
+        // Leaves
+        .target(name: "Core", swiftSettings: strict),
+        .target(name: "JSON", dependencies: ["CJansson"], swiftSettings: wrapper),
+        .target(name: "Platform", dependencies: ["CPlatform"], swiftSettings: wrapper),
+
+        // What touches the world
+        .target(name: "Curl", dependencies: ["CCurl", "Core", "Platform"], swiftSettings: wrapper),
+        .target(name: "Files", dependencies: ["CCrypto", "Core", "Platform"], swiftSettings: wrapper),
+        .target(name: "Store", dependencies: ["CSQLite", "Core", "JSON", "Platform"], swiftSettings: wrapper),
+
+        // The download actor
+        .target(name: "Engine", dependencies: ["Core", "Curl", "Files", "Platform", "Store"], swiftSettings: strict),
+
+        // The wire
+        .target(name: "RPC", dependencies: ["JSON", "Platform"], swiftSettings: wrapper),
+        .target(
+            name: "Service",
+            dependencies: ["Core", "Engine", "JSON", "Platform", "RPC", "Store"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "towline",
+            dependencies: ["Core", "Engine", "Platform", "RPC", "Service", "Store"],
+            swiftSettings: strict
+        ),
+
+        // Tests
+        .target(
+            name: "TestSupport",
+            dependencies: ["Platform"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        tests("CoreTests", ["Core"]),
+        tests("CurlTests", ["Curl", "Core", "Platform", "TestSupport"]),
+        tests("EngineTests", ["Core", "Curl", "Engine", "Files", "Platform", "Store", "TestSupport"]),
+        tests("FilesTests", ["Core", "Files", "Platform", "TestSupport"]),
+        tests("JSONTests", ["JSON"]),
+        tests("PlatformTests", ["Platform", "TestSupport"]),
+        tests("RPCTests", ["JSON", "Platform", "RPC", "TestSupport"]),
+        tests("ServiceTests", ["Core", "Engine", "JSON", "RPC", "Service", "TestSupport"]),
+        tests("StoreTests", ["Core", "JSON", "Platform", "Store", "TestSupport"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,106 @@
+/// A half-open run of byte offsets, `lowerBound ..< upperBound`, never empty and never negative.
+package struct ByteRange: Equatable, Hashable, Sendable {
+    package let lowerBound: Int64
+    package let upperBound: Int64
+
+    /// Nil unless `0 <= lowerBound < upperBound`.
+    package init?(_ lowerBound: Int64, _ upperBound: Int64) {
+        guard lowerBound >= 0, lowerBound < upperBound else { return nil }
+        self.lowerBound = lowerBound
+        self.upperBound = upperBound
+    }
+
+    package var byteCount: Int64 { upperBound - lowerBound }
+}
+
+/// Which bytes of a file are there: sorted, disjoint, non-adjacent ranges.
+package struct ByteRangeSet: Equatable, Hashable, Sendable {
+    package private(set) var ranges: [ByteRange] = []
+
+    package init() {}
+
+    /// The set of one run; empty when the bounds are not a range.
+    package init(_ lowerBound: Int64, _ upperBound: Int64) {
+        if let range = ByteRange(lowerBound, upperBound) { ranges = [range] }
+    }
+
+    /// The union of all the ranges given, in any order, overlapping or not.
+    package init(_ ranges: some Sequence<ByteRange>) {
+        for range in ranges { insert(range) }
+    }
+
+    package var isEmpty: Bool { ranges.isEmpty }
+
+    /// How many bytes are there in all.
+    package var byteCount: Int64 { ranges.reduce(0) { $0 + $1.byteCount } }
+
+    /// Where the run that starts at offset 0 ends; 0 when there is none.
+    package var contiguousByteCount: Int64 {
+        guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
+        return first.upperBound
+    }
+
+    package mutating func insert(_ range: ByteRange) {
+        // The common case by far: a download that grows at its end.
+        if let last = ranges.last, range.lowerBound > last.upperBound {
+            ranges.append(range)
+            return
+        }
+        let start = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.endIndex
+        let end = ranges[start...].firstIndex { $0.lowerBound > range.upperBound } ?? ranges.endIndex
+        var lower = range.lowerBound
+        var upper = range.upperBound
+        for touched in ranges[start..<end] {
+            lower = min(lower, touched.lowerBound)
+            upper = max(upper, touched.upperBound)
+        }
+        guard let merged = ByteRange(lower, upper) else { return }
+        ranges.replaceSubrange(start..<end, with: [merged])
+    }
+
+    package func union(_ other: ByteRangeSet) -> ByteRangeSet {
+        var result = self
+        for range in other.ranges { result.insert(range) }
+        return result
+    }
+
+    /// What both hold.
+    package func intersection(_ other: ByteRangeSet) -> ByteRangeSet {
+        var result: [ByteRange] = []
+        var left = ranges[...]
+        var right = other.ranges[...]
+        while let a = left.first, let b = right.first {
+            if let both = ByteRange(max(a.lowerBound, b.lowerBound), min(a.upperBound, b.upperBound)) {
+                result.append(both)
+            }
+            if a.upperBound < b.upperBound { left.removeFirst() } else { right.removeFirst() }
+        }
+        return ByteRangeSet(result)
+    }
+
+    /// What lies below `byteCount`.
+    package func clipped(to byteCount: Int64) -> ByteRangeSet {
+        intersection(ByteRangeSet(0, byteCount))
+    }
+
+    /// The runs of `0 ..< byteCount` that are missing.
+    package func gaps(upTo byteCount: Int64) -> [ByteRange] {
+        var result: [ByteRange] = []
+        var next: Int64 = 0
+        for range in ranges where range.lowerBound < byteCount {
+            if let gap = ByteRange(next, range.lowerBound) { result.append(gap) }
+            next = range.upperBound
+        }
+        if let gap = ByteRange(next, byteCount) { result.append(gap) }
+        return result
+    }
+
+    package func contains(_ range: ByteRange) -> Bool {
+        ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
+    }
+
+    /// True when every byte of `0 ..< byteCount` is there.
+    package func isComplete(_ byteCount: Int64) -> Bool {
+        byteCount <= contiguousByteCount
+    }
+}

@@ -1,0 +1,60 @@
+/// What went wrong with a download; the raw values are the wire's `error.kind`.
+package enum FailureKind: String, Sendable, CaseIterable {
+    case dns
+    case connect
+    case timeout
+    case stalled
+    case tls
+    case tlsCertificate
+    case httpStatus
+    case tooManyRedirects
+    case redirectDenied
+    case unsupportedUrl
+    case `protocol`
+    case headersTooLarge
+    case incomplete
+    case remoteChanged
+    case rangeUnsupported
+    case checksumMismatch
+    case diskFull
+    case io
+    case permissionDenied
+    case destinationConflict
+    case destinationGone
+    case partialReplaced
+    case fileTooLarge
+    case sizeLimit
+    case urlExpired
+    case rateLimited
+    case proxy
+    case storage
+    case `internal`
+}
+
+/// A download's own failure: what its record keeps and the wire's `error` member shows.
+package struct DownloadFailure: Error, Equatable, Sendable {
+    package var kind: FailureKind
+    /// One sentence for people; holds no header, userinfo or query value.
+    package var message: String
+    /// True when trying again later, unchanged, may succeed.
+    package var isRetryable: Bool
+    package var httpStatus: Int?
+    package var curlCode: Int?
+    package var errno: Int?
+
+    package init(
+        _ kind: FailureKind,
+        _ message: String,
+        isRetryable: Bool,
+        httpStatus: Int? = nil,
+        curlCode: Int? = nil,
+        errno: Int? = nil
+    ) {
+        self.kind = kind
+        self.message = message
+        self.isRetryable = isRetryable
+        self.httpStatus = httpStatus
+        self.curlCode = curlCode
+        self.errno = errno
+    }
+}

@@ -1,0 +1,60 @@
+/// The head of one final response (never a 1xx), as values: nothing here needs a parser with I/O.
+package struct ResponseHead: Equatable, Sendable {
+    package struct Field: Equatable, Sendable {
+        package var name: String
+        package var value: String
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+    package var status: Int
+    /// 10 for HTTP/1.0, 11 for HTTP/1.1, 20 for HTTP/2.
+    package var httpVersion: Int
+    /// In the order received; values trimmed of blanks; bytes that are not UTF-8 read as Latin-1.
+    package var fields: [Field]
+    /// `Date`, `Last-Modified` and a date in `Retry-After`, in seconds since 1970, as the caller parsed them; nil when
+    /// missing or malformed.
+    package var dateSeconds: Int64?
+    package var lastModifiedSeconds: Int64?
+    package var retryAfterDateSeconds: Int64?
+
+    package init(
+        status: Int,
+        httpVersion: Int = 11,
+        fields: [Field] = [],
+        dateSeconds: Int64? = nil,
+        lastModifiedSeconds: Int64? = nil,
+        retryAfterDateSeconds: Int64? = nil
+    ) {
+        self.status = status
+        self.httpVersion = httpVersion
+        self.fields = fields
+        self.dateSeconds = dateSeconds
+        self.lastModifiedSeconds = lastModifiedSeconds
+        self.retryAfterDateSeconds = retryAfterDateSeconds
+    }
+
+    /// The values of all fields of that name, in order; names compare without case.
+    package func values(_ name: String) -> [String] {
+        fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
+    }
+
+    /// The first field of that name.
+    package func value(_ name: String) -> String? {
+        fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value
+    }
+}
+
+extension String {
+    /// Equality of ASCII letters regardless of case, of everything else byte for byte.
+    package func equalsIgnoringASCIICase(_ other: String) -> Bool {
+        let left = utf8
+        let right = other.utf8
+        return left.count == right.count && zip(left, right).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+    }
+}
+
+extension UInt8 {
+    package var asciiLowercased: UInt8 { (65...90).contains(self) ? self | 0x20 : self }
+}

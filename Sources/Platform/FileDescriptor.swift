@@ -1,0 +1,218 @@
+internal import CPlatform
+internal import Glibc
+
+/// What fstat(2) says of a file, as far as we use it.
+package struct FileStatus: Equatable, Sendable {
+    package enum Kind: Sendable {
+        case regular
+        case directory
+        case other
+    }
+    package var kind: Kind
+    package var identity: FileIdentity
+    package var byteCount: Int64
+    package var linkCount: UInt64
+    package var userID: UInt32
+    package var mode: UInt32
+
+    fileprivate init(_ status: stat) {
+        kind =
+            switch cplatform_file_kind(status.st_mode) {
+            case 1: .regular
+            case 2: .directory
+            default: .other
+            }
+        identity = FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        byteCount = Int64(status.st_size)
+        linkCount = UInt64(status.st_nlink)
+        userID = status.st_uid
+        mode = status.st_mode
+    }
+
+    /// The status of what a path names, a symbolic link itself included.  C: lstat(2)
+    package init(path: String) throws(Errno) {
+        var status = stat()
+        _ = try valueOrErrno { unsafe lstat(path, &status) }
+        self.init(status)
+    }
+
+    /// The status of what a path leads to, links followed.  C: stat(2)
+    package init(following path: String) throws(Errno) {
+        var status = stat()
+        _ = try valueOrErrno { unsafe stat(path, &status) }
+        self.init(status)
+    }
+
+    fileprivate init(descriptor: Int32) throws(Errno) {
+        var status = stat()
+        _ = try valueOrErrno { unsafe fstat(descriptor, &status) }
+        self.init(status)
+    }
+}
+
+/// Which file it is, whatever its name: device and inode.
+package struct FileIdentity: Equatable, Hashable, Sendable {
+    package var device: UInt64
+    package var inode: UInt64
+
+    package init(device: UInt64, inode: UInt64) {
+        self.device = device
+        self.inode = inode
+    }
+}
+
+/// An owned file descriptor, closed when it goes.  Isolation: calls are as thread-safe as the kernel's.
+package struct FileDescriptor: ~Copyable, Sendable {
+    package let raw: Int32
+
+    /// Takes over a descriptor that somebody else opened.
+    package init(owning raw: Int32) {
+        self.raw = raw
+    }
+
+    /// Opens a path; O_CLOEXEC is always set.  C: open(2)
+    package init(open path: String, flags: Int32, mode: UInt32 = 0o600) throws(Errno) {
+        raw = try valueOrErrno { unsafe cplatform_open(path, flags | O_CLOEXEC, mode) }
+    }
+
+    deinit { _ = Glibc.close(raw) }
+
+    /// Closes and tells what the kernel says only then (NFS, quota).  C: close(2)
+    package consuming func close() throws(Errno) {
+        let code = Glibc.close(raw)
+        let error = Errno.current
+        discard self
+        if code != 0 && error.code != EINTR { throw error }
+    }
+
+    package borrowing func status() throws(Errno) -> FileStatus {
+        try FileStatus(descriptor: raw)
+    }
+
+    /// Writes all bytes at an offset, in as many calls as it takes.  C: pwrite(2)
+    package borrowing func write(_ bytes: borrowing RawSpan, at offset: Int64) throws(Errno) {
+        // Safety: the pointer lives for the call alone.
+        let failure = unsafe bytes.withUnsafeBytes { buffer in unsafe writeAll(buffer, at: offset) }
+        if let failure { throw failure }
+    }
+
+    private borrowing func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Errno? {
+        var done = 0
+        while done < bytes.count {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = unsafe pwrite(raw, rest.baseAddress, rest.count, Int(offset) + done)
+            if count < 0 {
+                let error = Errno.current
+                if error.code == EINTR { continue }
+                return error
+            }
+            // A regular file never takes 0 bytes without an error; do not spin if one does.
+            if count == 0 { return .inputOutput }
+            done += count
+        }
+        return nil
+    }
+
+    /// Reads up to `count` bytes at an offset; fewer only at the end of the file.  C: pread(2)
+    package borrowing func read(count: Int, at offset: Int64) throws(Errno) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var done = 0
+        while done < count {
+            // Safety: the buffer outlives the call and is as long as we say.
+            let part = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe pread(raw, buffer.baseAddress.map { unsafe $0 + done }, count - done, Int(offset) + done)
+            }
+            if part < 0 {
+                let error = Errno.current
+                if error.code == EINTR { continue }
+                throw error
+            }
+            if part == 0 { break }
+            done += part
+        }
+        bytes.removeLast(count - done)
+        return bytes
+    }
+
+    /// Makes the file's bytes and length durable.  C: fdatasync(2)
+    package borrowing func synchronizeData() throws(Errno) {
+        _ = try valueOrErrno { fdatasync(raw) }
+    }
+
+    /// Makes a file or directory durable, metadata included.  C: fsync(2)
+    package borrowing func synchronize() throws(Errno) {
+        _ = try valueOrErrno { fsync(raw) }
+    }
+
+    /// Makes all that the file system holds durable.  C: syncfs(2)
+    package borrowing func synchronizeFileSystem() throws(Errno) {
+        _ = try valueOrErrno { cplatform_syncfs(raw) }
+    }
+
+    /// Starts write-out of the file's dirty pages and returns at once.  C: sync_file_range(2)
+    package borrowing func startWriteback() {
+        _ = cplatform_start_writeback(raw)
+    }
+
+    package borrowing func truncate(to byteCount: Int64) throws(Errno) {
+        _ = try valueOrErrno { ftruncate(raw, Int(byteCount)) }
+    }
+
+    /// Reserves room; `.notSupported` where the file system cannot.  C: fallocate(2)
+    package borrowing func preallocate(byteCount: Int64) throws(Errno) {
+        _ = try valueOrErrno { cplatform_preallocate(raw, byteCount) }
+    }
+
+    package borrowing func setMode(_ mode: UInt32) throws(Errno) {
+        _ = try valueOrErrno { fchmod(raw, mode) }
+    }
+
+    /// Which kind of lock: many may share, one alone may exclude.
+    package enum LockKind: Sendable {
+        case shared
+        case exclusive
+        case none
+    }
+
+    /// Takes or gives up the open file's lock; false when somebody else's lock is in the way.  C: F_OFD_SETLK, fcntl(2)
+    package borrowing func lock(_ kind: LockKind, wait: Bool = false) throws(Errno) -> Bool {
+        let raw = raw
+        do throws(Errno) {
+            _ = try valueOrErrno {
+                switch kind {
+                case .shared: cplatform_lock(raw, F_RDLCK, wait)
+                case .exclusive: cplatform_lock(raw, F_WRLCK, wait)
+                case .none: cplatform_lock(raw, F_UNLCK, wait)
+                }
+            }
+            return true
+        } catch {
+            if error == .wouldBlock || error == .accessDenied { return false }
+            throw error
+        }
+    }
+
+    /// True while another open file description holds any lock on it.  C: F_OFD_GETLK, fcntl(2)
+    package borrowing func isLockedElsewhere() throws(Errno) -> Bool {
+        let raw = raw
+        return try valueOrErrno { cplatform_is_locked(raw) } == 1
+    }
+
+    /// The mount that the file was opened through, or nil where the kernel does not say.  C: statx(2)
+    package borrowing func mountID() -> Int64? {
+        let id = cplatform_mount_id(raw)
+        return id < 0 ? nil : id
+    }
+
+    /// The file system's magic number, or nil.  C: fstatfs(2)
+    package borrowing func fileSystemMagic() -> Int64? {
+        let magic = cplatform_filesystem_magic(raw)
+        return magic < 0 ? nil : magic
+    }
+
+    /// How many bytes we may still write to this file system, or nil.  C: fstatvfs(3)
+    package borrowing func availableByteCount() -> Int64? {
+        let count = cplatform_available_bytes(raw)
+        return count < 0 ? nil : count
+    }
+}

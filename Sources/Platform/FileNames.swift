@@ -1,0 +1,92 @@
+internal import CPlatform
+internal import Glibc
+
+/// Renames; fails with `.exists` rather than replace, where the file system can say so atomically.  C: renameat2(2)
+///
+/// Throws `.invalidArgument` where the file system has no such rename (NFS, some FUSE).
+package func renameExclusively(_ oldPath: String, to newPath: String) throws(Errno) {
+    _ = try valueOrErrno { unsafe cplatform_rename_exclusive(oldPath, newPath) }
+}
+
+/// Renames, replacing what stands there.  C: rename(2)
+package func renameReplacing(_ oldPath: String, to newPath: String) throws(Errno) {
+    _ = try valueOrErrno { unsafe rename(oldPath, newPath) }
+}
+
+/// Gives a file a second name; `.exists` if it is taken.  C: link(2)
+package func hardLink(_ oldPath: String, to newPath: String) throws(Errno) {
+    _ = try valueOrErrno { unsafe link(oldPath, newPath) }
+}
+
+/// Removes a name.  C: unlink(2)
+package func removeFile(_ path: String) throws(Errno) {
+    _ = try valueOrErrno { unsafe unlink(path) }
+}
+
+/// Makes a directory; an existing one is fine.  C: mkdir(2)
+package func makeDirectory(_ path: String, mode: UInt32) throws(Errno) {
+    do throws(Errno) {
+        _ = try valueOrErrno { unsafe mkdir(path, mode) }
+    } catch {
+        if error != .exists { throw error }
+        if try FileStatus(following: path).kind != .directory { throw .notDirectory }
+    }
+}
+
+/// Makes a directory and those above it that are missing, all with one mode.
+package func makeDirectories(_ path: String, mode: UInt32) throws(Errno) {
+    var end = path.utf8.startIndex
+    let bytes = path.utf8
+    while end < bytes.endIndex {
+        let start = bytes[end...].firstIndex { $0 != UInt8(ascii: "/") } ?? bytes.endIndex
+        end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
+        if start < end { try makeDirectory(String(path[..<end]), mode: mode) }
+    }
+}
+
+/// True when this process may do what `mode` (R_OK, W_OK, X_OK) says.  C: access(2)
+package func mayWrite(toDirectory path: String) -> Bool {
+    unsafe access(path, W_OK | X_OK) == 0
+}
+
+/// The names in a directory, `.` and `..` left out, in no order.  C: readdir(3)
+package func directoryEntries(_ path: String) throws(Errno) -> [String] {
+    guard let directory = unsafe opendir(path) else { throw .current }
+    defer { _ = unsafe closedir(directory) }
+    var names: [String] = []
+    while let entry = unsafe readdir(directory) {
+        let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        if name != "." && name != ".." { names.append(name) }
+    }
+    return names
+}
+
+/// The directory that relative paths start from.  C: getcwd(3)
+package func currentDirectory() throws(Errno) -> String {
+    guard let path = unsafe getcwd(nil, 0) else { throw .current }
+    defer { unsafe free(path) }
+    return unsafe String(cString: path)
+}
+
+/// The process's file mode creation mask.
+package func fileModeMask() -> UInt32 { cplatform_umask() }
+
+/// An environment variable; nil when unset.  C: getenv(3)
+package func environmentVariable(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: value)
+}
+
+/// The home directory that the user database names for us.  C: getpwuid(3)
+package func homeDirectoryFromUserDatabase() -> String? {
+    guard let entry = unsafe getpwuid(getuid()), let home = unsafe entry.pointee.pw_dir else { return nil }
+    return unsafe String(cString: home)
+}
+
+/// Reads a small file whole; at most `limitByteCount` bytes of it.
+package func readFile(_ path: String, limitByteCount: Int) throws(Errno) -> [UInt8] {
+    let file = try FileDescriptor(open: path, flags: O_RDONLY)
+    return try file.read(count: limitByteCount, at: 0)
+}

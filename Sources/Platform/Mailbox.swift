@@ -1,0 +1,71 @@
+/// A queue that many threads fill and one thread empties whole.  Isolation: any thread, state in Guarded.
+///
+/// Two ways to hear of news: a worker thread sleeps in `waitAndTakeAll`; the loop passes `onFirst`, which wakes its poll.
+package final class Mailbox<Element: Sendable>: Sendable {
+    private struct State {
+        var elements: [Element] = []
+        var isClosed = false
+    }
+    private let state = Guarded(State())
+    private let wakeUp: WakeUp
+    private let onFirst: (@Sendable () -> Void)?
+
+    /// - Parameter onFirst: called on the sender's thread when the mailbox stops being empty.
+    package init(onFirst: (@Sendable () -> Void)? = nil) throws(Errno) {
+        wakeUp = try WakeUp()
+        self.onFirst = onFirst
+    }
+
+    package func send(_ element: Element) {
+        let isFirst = state.withLock { state in
+            state.elements.append(element)
+            return state.elements.count == 1
+        }
+        if isFirst { notify() }
+    }
+
+    package func send(contentsOf elements: [Element]) {
+        if elements.isEmpty { return }
+        let isFirst = state.withLock { state in
+            state.elements.append(contentsOf: elements)
+            return state.elements.count == elements.count
+        }
+        if isFirst { notify() }
+    }
+
+    /// What has come since the last call; never waits.
+    package func takeAll() -> [Element] {
+        state.withLock { state in
+            let elements = state.elements
+            state.elements = []
+            return elements
+        }
+    }
+
+    package var isEmpty: Bool { state.withLock { $0.elements.isEmpty } }
+
+    /// Sleeps until something is there; nil once the mailbox is closed and empty, `[]` when the time was up.
+    package func waitAndTakeAll(timeoutMilliseconds: Int32 = -1) -> [Element]? {
+        while true {
+            let (elements, isClosed) = state.withLock { state -> ([Element], Bool) in
+                let elements = state.elements
+                state.elements = []
+                return (elements, state.isClosed)
+            }
+            if !elements.isEmpty { return elements }
+            if isClosed { return nil }
+            wakeUp.wait(timeoutMilliseconds: timeoutMilliseconds)
+            if timeoutMilliseconds >= 0 && isEmpty && !state.withLock({ $0.isClosed }) { return [] }
+        }
+    }
+
+    /// Lets the reader end after what is still inside.
+    package func close() {
+        state.withLock { $0.isClosed = true }
+        wakeUp.signal()
+    }
+
+    private func notify() {
+        if let onFirst { onFirst() } else { wakeUp.signal() }
+    }
+}
