@@ -1,0 +1,33 @@
+package import Core
+
+/// Why the engine could not do what it was asked; nothing has changed then.
+package enum EngineError: Error, Equatable, Sendable {
+    case downloadNotFound(id: String)
+    /// The command does not apply in this state.
+    case invalidState(id: String, state: DownloadState, command: DownloadCommand)
+    /// The destination exists and `ifExists` is `error`, or is a directory or something else that no file may replace.
+    case destinationExists(path: String)
+    /// Another download holds the destination.
+    case destinationHeld(path: String, id: String)
+    /// The directory is missing or is not a directory.
+    case directoryMissing(path: String)
+    case idConflict(id: String, differs: [String])
+    case unsupportedURL(message: String)
+    case limitExceeded(limit: String, maximum: Int64)
+    case insufficientSpace(path: String, neededByteCount: Int64, availableByteCount: Int64)
+    case permissionDenied(path: String)
+    case storageFailure(message: String)
+    /// A live process of the same application owns the download.
+    case lockedElsewhere(id: String)
+    case cursorExpired
+    case invalidCursor
+    case shuttingDown
+}
+
+/// What a host can ask of a download that exists.
+package enum DownloadCommand: String, Sendable, CaseIterable {
+    case pause
+    case resume
+    case cancel
+    case remove
+}

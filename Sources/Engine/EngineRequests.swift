@@ -1,0 +1,134 @@
+package import Core
+
+/// A download to start, every default filled in and every path absolute.
+package struct StartRequest: Sendable {
+    /// Where the bytes go.
+    package enum Destination: Equatable, Sendable {
+        /// This very file.
+        case file(path: String)
+        /// A name that the response suggests, in this directory.
+        case directory(path: String)
+    }
+    /// The host's id, or nil: we make one.
+    package var id: String?
+    package var url: String
+    package var destination: Destination
+    package var options: DownloadOptions
+    package var metadataText: String?
+    package var startsPaused: Bool
+
+    package init(
+        id: String? = nil,
+        url: String,
+        destination: Destination,
+        options: DownloadOptions = DownloadOptions(),
+        metadataText: String? = nil,
+        startsPaused: Bool = false
+    ) {
+        self.id = id
+        self.url = url
+        self.destination = destination
+        self.options = options
+        self.metadataText = metadataText
+        self.startsPaused = startsPaused
+    }
+}
+
+package struct StartAnswer: Sendable {
+    package var download: DownloadSnapshot
+    /// False when the record was there before.
+    package var isCreated: Bool
+    /// True when an interrupted download was taken over and goes on.
+    package var isResumed: Bool
+}
+
+/// Which downloads a command is for.
+package enum DownloadTarget: Equatable, Sendable {
+    case one(String)
+    case several([String])
+    /// All that are not final.
+    case all
+}
+
+package enum CommandAnswer: Sendable {
+    case one(DownloadSnapshot, isChanged: Bool)
+    /// At most 20 errors are kept; `matched` counts what the target named and what exists.
+    case several(matched: Int, changed: Int, errors: [(id: String, error: EngineError)])
+}
+
+package struct ListRequest: Sendable {
+    package var states: [DownloadState]?
+    package var ids: [String]?
+    package var changedSinceRevision: Int64?
+    /// 1…100.
+    package var limit: Int
+    package var cursor: String?
+
+    package init(
+        states: [DownloadState]? = nil,
+        ids: [String]? = nil,
+        changedSinceRevision: Int64? = nil,
+        limit: Int = 50,
+        cursor: String? = nil
+    ) {
+        self.states = states
+        self.ids = ids
+        self.changedSinceRevision = changedSinceRevision
+        self.limit = limit
+        self.cursor = cursor
+    }
+}
+
+package struct ListAnswer: Sendable {
+    /// One entry: the snapshot, and the cursor that continues after it (pages may have to end early).
+    package struct Entry: Sendable {
+        package var download: DownloadSnapshot
+        package var cursorAfter: String
+    }
+    package var entries: [Entry]
+    package var removedIDs: [String]
+    /// Nil when these entries are the last.
+    package var nextCursor: String?
+    package var revision: Int64
+}
+
+/// What `configure` can set for this process.
+package struct EngineSettings: Equatable, Sendable {
+    package var maxActive = 8
+    package var maxActivePerHost = 6
+    package init() {}
+}
+
+/// What `inspect` shows of one download, secrets redacted.
+package struct Inspection: Sendable {
+    /// One response met on the way.
+    package struct Hop: Sendable {
+        /// Redacted.
+        package var url: String
+        package var status: Int
+        package var remoteAddress: String?
+        package var atUnixMilliseconds: Int64
+    }
+    package struct Attempt: Sendable {
+        package var startedAtUnixMilliseconds: Int64
+        package var endedAtUnixMilliseconds: Int64?
+        package var origin: TransferOrigin?
+        package var requestedRange: String?
+        package var receivedByteCount: Int64
+        package var failure: DownloadFailure?
+        /// Milliseconds from the start of the request: name look-up, connect, TLS, first byte; nil when not reached.
+        package var nameLookupMilliseconds: Int64?
+        package var connectMilliseconds: Int64?
+        package var tlsMilliseconds: Int64?
+        package var firstByteMilliseconds: Int64?
+    }
+    package var download: DownloadSnapshot
+    package var hops: [Hop]
+    package var attempts: [Attempt]
+    package var etag: String?
+    package var lastModified: String?
+    package var durableRanges: ByteRangeSet
+    package var writtenRanges: ByteRangeSet
+    package var consecutiveFailures: Int
+    package var wastedByteCount: Int64
+}
