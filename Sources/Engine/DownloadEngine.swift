@@ -1,4 +1,4 @@
-package import Core
+internal import Core
 
 /// What the engine's one client (the service's session) must do.  Isolation: the engine, on the loop thread.
 package protocol EngineClient: AnyObject {
