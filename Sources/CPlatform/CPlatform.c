@@ -22,6 +22,11 @@ int cplatform_rename_exclusive(const char *old_path, const char *new_path) {
 int cplatform_preallocate(int fd, int64_t length) { return fallocate(fd, 0, 0, length); }
 int cplatform_syncfs(int fd) { return syncfs(fd); }
 int cplatform_start_writeback(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
+int cplatform_wait_writeback(int fd) {
+    return sync_file_range(
+        fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+int cplatform_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
 int cplatform_lock(int fd, int kind, bool wait) {
     struct flock lock = {.l_type = (short)kind, .l_whence = SEEK_SET};
     return fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);

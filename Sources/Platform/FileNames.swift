@@ -54,13 +54,18 @@ package func directoryEntries(_ path: String) throws(Errno) -> [String] {
     guard let directory = unsafe opendir(path) else { throw .current }
     defer { _ = unsafe closedir(directory) }
     var names: [String] = []
-    while let entry = unsafe readdir(directory) {
+    while true {
+        // readdir tells the end from an error by errno alone.
+        errno = 0
+        guard let entry = unsafe readdir(directory) else {
+            if errno != 0 { throw .current }
+            return names
+        }
         let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
             unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
         if name != "." && name != ".." { names.append(name) }
     }
-    return names
 }
 
 /// The directory that relative paths start from.  C: getcwd(3)

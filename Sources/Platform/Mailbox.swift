@@ -46,6 +46,8 @@ package final class Mailbox<Element: Sendable>: Sendable {
 
     /// Sleeps until something is there; nil once the mailbox is closed and empty, `[]` when the time was up.
     package func waitAndTakeAll(timeoutMilliseconds: Int32 = -1) -> [Element]? {
+        let deadline =
+            timeoutMilliseconds < 0 ? nil : monotonicNanoseconds() + Int64(timeoutMilliseconds) * 1_000_000
         while true {
             let (elements, isClosed) = state.withLock { state -> ([Element], Bool) in
                 let elements = state.elements
@@ -54,8 +56,14 @@ package final class Mailbox<Element: Sendable>: Sendable {
             }
             if !elements.isEmpty { return elements }
             if isClosed { return nil }
-            wakeUp.wait(timeoutMilliseconds: timeoutMilliseconds)
-            if timeoutMilliseconds >= 0 && isEmpty && !state.withLock({ $0.isClosed }) { return [] }
+            guard let deadline else {
+                wakeUp.wait(timeoutMilliseconds: -1)
+                continue
+            }
+            // A wake-up may be for what was taken before: only the clock says that the time is up.
+            let rest = deadline - monotonicNanoseconds()
+            if rest <= 0 { return [] }
+            wakeUp.wait(timeoutMilliseconds: Int32(clamping: (rest + 999_999) / 1_000_000))
         }
     }
 

@@ -15,6 +15,10 @@ int cplatform_preallocate(int fd, int64_t length);
 int cplatform_syncfs(int fd);
 /* Starts write-out without waiting: sync_file_range(2), SYNC_FILE_RANGE_WRITE. */
 int cplatform_start_writeback(int fd);
+/* Writes out, waits, and returns the file's own write-back error if one is due; no device flush: sync_file_range(2). */
+int cplatform_wait_writeback(int fd);
+/* A copy of the descriptor, close-on-exec: fcntl(2), F_DUPFD_CLOEXEC. */
+int cplatform_duplicate(int fd);
 /* F_OFD_SETLK / F_OFD_SETLKW: a lock owned by the open file description, not by the process. kind: F_RDLCK, F_WRLCK, F_UNLCK. */
 int cplatform_lock(int fd, int kind, bool wait);
 /* F_OFD_GETLK: 1 when somebody else holds a lock that would keep out an exclusive one, 0 when free, -1 on error. */

@@ -1,0 +1,112 @@
+package import Core
+internal import Glibc
+package import Platform
+
+/// What a file worker could not do, with which path, and why.
+package struct FileError: Error, Equatable, Sendable {
+    /// What was attempted; the raw value completes "cannot …".
+    package enum Operation: String, Sendable, CaseIterable {
+        case inspect = "look at"
+        case create = "create"
+        case reserve = "reserve room for"
+        case open = "open"
+        case write = "write to"
+        case synchronize = "flush to disk"
+        case synchronizeDirectory = "flush to disk the directory"
+        case digest = "compute the digest of"
+        case publish = "move into place"
+        case lookUp = "look for"
+        case remove = "remove"
+        case truncate = "shorten"
+        case read = "read"
+        case close = "close"
+    }
+
+    package enum Reason: Equatable, Sendable {
+        case system(Errno)
+        /// Something else than the file we made stands at its name, or it is a link, or it has a second name.
+        case replaced
+        /// The name is taken, or for numbered names all of them are.
+        case exists
+        case canceled
+        /// The workers have been stopped.
+        case stopped
+        /// libcrypto has no such digest or its configuration forbids it.
+        case digestUnavailable
+    }
+
+    package var operation: Operation
+    package var path: String
+    package var reason: Reason
+
+    package init(_ operation: Operation, _ path: String, _ reason: Reason) {
+        self.operation = operation
+        self.path = path
+        self.reason = reason
+    }
+
+    package init(_ operation: Operation, _ path: String, errno: Errno) {
+        self.init(operation, path, errno == .exists ? .exists : .system(errno))
+    }
+
+    /// The system's error number, where the system said one.
+    package var errno: Errno? {
+        if case .system(let errno) = reason { return errno }
+        return nil
+    }
+
+    /// The failure that a download's record keeps.
+    ///
+    /// Retryable only where waiting may help: room may be freed, descriptors given back, a server come back.
+    package var downloadFailure: DownloadFailure {
+        let (kind, isRetryable, text) = classification
+        return DownloadFailure(
+            kind,
+            "cannot \(operation.rawValue) \(path): \(text)",
+            isRetryable: isRetryable,
+            errno: errno.map { Int($0.code) }
+        )
+    }
+
+    private var classification: (FailureKind, isRetryable: Bool, text: String) {
+        switch reason {
+        case .system(let errno): (Self.kind(of: errno), Self.passesWithTime(errno), errno.message)
+        case .replaced: (.partialReplaced, false, "another file stands there, or it has been removed")
+        case .exists: (.destinationConflict, false, "the name is taken")
+        case .canceled: (.internal, true, "canceled")
+        case .stopped: (.internal, true, "the service is ending")
+        case .digestUnavailable: (.internal, false, "the cryptographic library does not offer this digest")
+        }
+    }
+
+    private static func kind(of errno: Errno) -> FailureKind {
+        switch errno.code {
+        case ENOSPC, EDQUOT: .diskFull
+        case EACCES, EPERM, EROFS: .permissionDenied
+        case ENOENT, ENOTDIR, ELOOP, ENODEV: .destinationGone
+        case EFBIG, EOVERFLOW: .fileTooLarge
+        case EEXIST, EISDIR, ENOTEMPTY: .destinationConflict
+        default: .io
+        }
+    }
+
+    private static func passesWithTime(_ errno: Errno) -> Bool {
+        switch errno.code {
+        case ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, EAGAIN, EBUSY, ESTALE, ETIMEDOUT: true
+        default: false
+        }
+    }
+}
+
+/// Runs system calls and says of what fails which operation on which path it was.
+func attempt<Value: ~Copyable>(
+    _ operation: FileError.Operation,
+    _ path: String,
+    _ body: () throws(Errno) -> Value
+) throws(FileError) -> Value {
+    do throws(Errno) {
+        return try body()
+    } catch {
+        throw FileError(operation, path, errno: error)
+    }
+}

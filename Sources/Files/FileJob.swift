@@ -1,0 +1,104 @@
+package import Core
+package import Platform
+
+/// Where progress marks are kept; its `write` is called on a file worker's thread.
+package protocol MarkSink: Sendable {
+    /// Replaces a slot's bytes as one pwrite(2).
+    func write(_ bytes: [UInt8], slot: Int) throws(Errno)
+}
+
+/// What to note in which slot once the data is with the kernel.
+package struct Mark: Sendable {
+    package var sink: any MarkSink
+    package var bytes: [UInt8]
+    package var slot: Int
+
+    package init(sink: any MarkSink, bytes: [UInt8], slot: Int) {
+        self.sink = sink
+        self.bytes = bytes
+        self.slot = slot
+    }
+}
+
+/// What to do when the final name is taken.
+package enum PublishMode: Sendable, CaseIterable {
+    case noReplace
+    case replace
+    /// Take `name (1).ext` … `name (100).ext`, the first that is free.
+    case numbered
+}
+
+/// A finished file that is to get its final name.
+package struct Publication: Sendable {
+    package var file: OpenFile
+    package var partialPath: String
+    package var finalPath: String
+    package var mode: PublishMode
+    /// The finished file's permission bits: as a rule 0o666 without those of the umask.
+    package var fileMode: UInt32
+
+    package init(file: OpenFile, partialPath: String, finalPath: String, mode: PublishMode, fileMode: UInt32) {
+        self.file = file
+        self.partialPath = partialPath
+        self.finalPath = finalPath
+        self.mode = mode
+        self.fileMode = fileMode
+    }
+}
+
+/// One piece of work for `FileWorkers`; what each answers stands in `FileOutcome`.
+package enum FileJob: Sendable {
+    /// What stands at a destination. The names are single components; links at them are not followed, those in the
+    /// directory's path are. → `.inspected`
+    case inspect(directory: String, name: String?, partialName: String?)
+
+    /// Makes a partial, mode 0600, that must not exist yet (`.exists`), and reserves room for it where the file system
+    /// can; when there is no room nothing is left behind. → `.opened`
+    case createPartial(path: String, expectedByteCount: Int64?)
+
+    /// Opens a partial that was made before; a link, a FIFO, a second name, another owner or another identity than the
+    /// expected is `.replaced`. One fdatasync collects a write-back error that nobody was told of. → `.opened`
+    case openPartial(path: String, expected: FileIdentity?)
+
+    /// Writes the buffer's filled bytes at an offset, then the mark. → `.written`; the result gives the buffer back
+    case write(OpenFile, IOBuffer, offset: Int64, mark: Mark?)
+
+    /// Writes a mark alone, after the writes queued before; the file may be poisoned: so is taken back what earlier
+    /// marks claimed. → `.marked`
+    case mark(OpenFile, Mark)
+
+    /// Makes durable all writes whose results came before this was submitted. → `.synchronized`
+    case checkpoint(OpenFile)
+
+    /// Makes a partial and writes all its bytes, unsynced. → `.opened`; the result gives the buffer back
+    case writeSmall(path: String, IOBuffer)
+
+    /// As `checkpoint`, for a file with all its bytes. → `.synchronized`
+    case syncForFinish(OpenFile)
+
+    /// Reads the whole file back. → `.digested`
+    case digest(OpenFile, Checksum.Algorithm, cancellation: CancellationFlag)
+
+    /// Gives a finished, synced file its final name and makes that durable; may be repeated when it failed or was
+    /// interrupted half-way. → `.published`
+    case publish(Publication)
+
+    /// Looks for a file that was published just before a crash, and makes its name durable.
+    /// → `.published` or `.notPublished`
+    case lookForPublished(finalPath: String, identity: FileIdentity, byteCount: Int64, mode: PublishMode)
+
+    /// Removes the name if it still is that file's. → `.removed`
+    case discard(path: String, identity: FileIdentity)
+
+    /// Removes a finished file if it still is that file with that length. → `.removed`
+    case removeFinished(path: String, identity: FileIdentity, byteCount: Int64)
+
+    /// → `.truncated`
+    case truncate(OpenFile, to: Int64)
+
+    /// Reads at most `FileWorkers.readLimitByteCount` bytes; fewer at the end of the file. → `.read`
+    case read(OpenFile, ByteRange)
+
+    /// Closes the file once the jobs that are running on it are through. → `.closed`
+    case close(OpenFile)
+}

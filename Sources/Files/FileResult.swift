@@ -1,0 +1,113 @@
+package import Platform
+
+/// The answer to one job.
+package struct FileResult: Sendable {
+    package var ticket: UInt64
+    package var outcome: FileOutcome
+    /// The buffer that came with a `write` or `writeSmall`, whatever became of it; nil for all other jobs.
+    package var buffer: IOBuffer?
+
+    init(ticket: UInt64, outcome: FileOutcome, buffer: IOBuffer? = nil) {
+        self.ticket = ticket
+        self.outcome = outcome
+        self.buffer = buffer
+    }
+}
+
+/// What became of a job.
+package enum FileOutcome: Sendable {
+    case inspected(DestinationStatus)
+    case opened(OpenedPartial)
+    /// The data is with the kernel; `markError` says why the mark is not.
+    case written(markError: Errno?)
+    case marked
+    case synchronized
+    case digested(FileDigest)
+    case published(PublishedFile)
+    case notPublished
+    case removed(Removal)
+    case truncated
+    case read([UInt8])
+    case closed
+    case failed(FileError)
+}
+
+/// What stands at a name, no link followed.
+package enum Occupant: Equatable, Sendable {
+    case nothing
+    case regular(FileIdentity, byteCount: Int64)
+    case directory
+    /// A link, FIFO, socket or device.
+    case other
+}
+
+/// A destination as it was at one moment.
+package struct DestinationStatus: Equatable, Sendable {
+    package enum Directory: Equatable, Sendable {
+        case missing
+        case notDirectory
+        case present(VolumeID)
+    }
+    package var directory: Directory
+    /// False also when there is no such directory.
+    package var isWritable: Bool
+    /// What this process may still write there; nil when unknown.
+    package var availableByteCount: Int64?
+    package var atName: Occupant
+    package var atPartialName: Occupant
+
+    package init(
+        directory: Directory,
+        isWritable: Bool,
+        availableByteCount: Int64? = nil,
+        atName: Occupant,
+        atPartialName: Occupant
+    ) {
+        self.directory = directory
+        self.isWritable = isWritable
+        self.availableByteCount = availableByteCount
+        self.atName = atName
+        self.atPartialName = atPartialName
+    }
+}
+
+/// A partial that is open for writing.
+package struct OpenedPartial: Sendable {
+    package var file: OpenFile
+    /// The file's length, which says nothing about progress.
+    package var byteCount: Int64
+    /// A write-back error from before it was opened: then only what was durable may be trusted.
+    package var pendingError: Errno?
+}
+
+/// The digest of a file's bytes as they were read back.
+package struct FileDigest: Equatable, Sendable {
+    /// Lower case.
+    package var hexadecimal: String
+    /// How many bytes went into it.
+    package var byteCount: Int64
+
+    package init(hexadecimal: String, byteCount: Int64) {
+        self.hexadecimal = hexadecimal
+        self.byteCount = byteCount
+    }
+}
+
+/// A file under its final name.
+package struct PublishedFile: Equatable, Sendable {
+    package var path: String
+    package var identity: FileIdentity
+
+    package init(path: String, identity: FileIdentity) {
+        self.path = path
+        self.identity = identity
+    }
+}
+
+/// What became of a name that was to be removed.
+package enum Removal: Equatable, Sendable {
+    case removed
+    case wasAbsent
+    /// Something else stands there; it was left alone.
+    case stranger
+}

@@ -1,0 +1,150 @@
+package import Platform
+
+/// The threads that touch data files.  Isolation: one thread submits and stops; results may be taken by any.
+///
+/// Each volume has a write lane and a sync lane, so that a slow disk delays nobody else's files and a flush delays no
+/// write. Besides there are a path lane, for whatever may hang before a volume is known, and a hash lane. A lane works in
+/// order; nothing orders two lanes but the caller, who submits the next step when the result of the last is there.
+package final class FileWorkers: Sendable {
+    /// Volumes with lanes of their own; further ones share these.
+    package static let volumeLimit = 16
+    /// The most that one `read` job may ask for.
+    package static let readLimitByteCount: Int64 = 65_536
+
+    private struct Volume {
+        var id: VolumeID
+        var write: Lane<WriteWorker>
+        var sync: Lane<SyncWorker>
+    }
+    private struct State {
+        var volumes: [Volume] = []
+        var hash: Lane<HashWorker>?
+        var isStopped = false
+    }
+    private let state = Guarded(State())
+    private let results: Mailbox<FileResult>
+    private let path: Lane<PathWorker>
+    private let stopping = CancellationFlag()
+
+    /// Starts the path lane; the others start when they are first needed.
+    package init(results: Mailbox<FileResult>) throws(Errno) {
+        self.results = results
+        path = try Lane(name: "files-path") { PathWorker(results: results) }
+    }
+
+    /// Queues a job; never waits. Its one result comes through the mailbox, failure included.
+    ///
+    /// - Parameter volume: where a path lies, for jobs that have but a path (`createPartial`, `openPartial`,
+    ///   `writeSmall`); nil sends them to the path lane. Others find their volume by their file.
+    package func submit(_ job: FileJob, ticket: UInt64, volume: VolumeID? = nil) {
+        let ticketed = TicketedJob(job: job, ticket: ticket)
+        if state.withLock({ $0.isStopped }) {
+            return refuse(ticketed, .stopped)
+        }
+        do throws(Errno) {
+            try route(ticketed, volume)
+        } catch {
+            // No lane could be made: descriptors or threads have run out.
+            refuse(ticketed, .system(error))
+        }
+    }
+
+    /// Works off what is queued and ends the threads; running digests are given up. Blocks for as long as that takes,
+    /// which on a slow disk is long. What is submitted afterwards fails with `.stopped`.
+    package func stop() {
+        let stopped = state.withLock { state -> State? in
+            if state.isStopped { return nil }
+            let stopped = state
+            state = State(isStopped: true)
+            return stopped
+        }
+        guard let stopped else { return }
+        stopping.cancel()
+        path.finish()
+        stopped.hash?.finish()
+        // Write lanes hand on to sync lanes, so these end last.
+        for volume in stopped.volumes { volume.write.finish() }
+        for volume in stopped.volumes { volume.sync.finish() }
+    }
+
+    private func route(_ job: TicketedJob, _ volume: VolumeID?) throws(Errno) {
+        switch job.job {
+        case .inspect:
+            path.submit(job)
+        case .createPartial, .writeSmall:
+            if let volume { try lanes(of: volume).write.submit(job) } else { path.submit(job) }
+        case .openPartial:
+            // It flushes, so it must not hold up writes.
+            if let volume { try lanes(of: volume).sync.submit(.job(job)) } else { path.submit(job) }
+        case .write(let file, _, _, _), .mark(let file, _), .truncate(let file, _), .read(let file, _),
+            .close(let file):
+            try lanes(of: file.volume).write.submit(job)
+        case .publish(let publication):
+            try lanes(of: publication.file.volume).write.submit(job)
+        case .lookForPublished(_, let identity, _, _), .discard(_, let identity), .removeFinished(_, let identity, _):
+            try lanes(of: VolumeID(identity)).write.submit(job)
+        case .checkpoint(let file), .syncForFinish(let file):
+            try lanes(of: file.volume).sync.submit(.job(job))
+        case .digest:
+            try hashLane().submit(job)
+        }
+    }
+
+    private func lanes(of id: VolumeID) throws(Errno) -> Volume {
+        let found = state.withLock { state -> Volume? in
+            if let known = state.volumes.first(where: { $0.id == id }) { return known }
+            // Lanes are never given up, so from here on this choice is always the same.
+            if state.volumes.count < Self.volumeLimit { return nil }
+            return state.volumes[Int(id.device % UInt64(Self.volumeLimit))]
+        }
+        if let found { return found }
+        let results = results
+        let sync = try Lane(name: "files-sync") { SyncWorker(results: results) }
+        do throws(Errno) {
+            let write = try Lane(name: "files-write") { WriteWorker(results: results, sync: sync) }
+            let made = Volume(id: id, write: write, sync: sync)
+            state.withLock { $0.volumes.append(made) }
+            return made
+        } catch {
+            sync.finish()
+            throw error
+        }
+    }
+
+    private func hashLane() throws(Errno) -> Lane<HashWorker> {
+        if let lane = state.withLock({ $0.hash }) { return lane }
+        let results = results
+        let stopping = stopping
+        let lane = try Lane(name: "files-hash") { HashWorker(results: results, stopping: stopping) }
+        state.withLock { $0.hash = lane }
+        return lane
+    }
+
+    private func refuse(_ job: TicketedJob, _ reason: FileError.Reason) {
+        let (operation, path) = job.job.subject
+        let error = FileError(operation, path, reason)
+        results.send(FileResult(ticket: job.ticket, outcome: .failed(error), buffer: job.job.buffer))
+    }
+}
+
+extension FileJob {
+    /// What an error about the job as a whole says.
+    fileprivate var subject: (FileError.Operation, path: String) {
+        switch self {
+        case .inspect(let directory, _, _): (.inspect, directory)
+        case .createPartial(let path, _): (.create, path)
+        case .openPartial(let path, _): (.open, path)
+        case .write(let file, _, _, _): (.write, file.path)
+        case .mark(let file, _): (.write, file.path)
+        case .checkpoint(let file), .syncForFinish(let file): (.synchronize, file.path)
+        case .writeSmall(let path, _): (.create, path)
+        case .digest(let file, _, _): (.digest, file.path)
+        case .publish(let publication): (.publish, publication.partialPath)
+        case .lookForPublished(let path, _, _, _): (.lookUp, path)
+        case .discard(let path, _), .removeFinished(let path, _, _): (.remove, path)
+        case .truncate(let file, _): (.truncate, file.path)
+        case .read(let file, _): (.read, file.path)
+        case .close(let file): (.close, file.path)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import Core
+internal import Platform
+
+/// The hash lane: reads files back and digests them, one at a time.
+struct HashWorker: LaneWorker {
+    /// How much is read between two looks at the flags.
+    static let sliceByteCount = 1 << 20
+
+    let results: Mailbox<FileResult>
+    let stopping: CancellationFlag
+
+    func perform(_ jobs: [TicketedJob]) {
+        for job in jobs {
+            guard case .digest(let file, let algorithm, let cancellation) = job.job else { continue }
+            let outcome = FileOutcome { () throws(FileError) in
+                .digested(try digest(file, algorithm, cancellation))
+            }
+            results.send(FileResult(ticket: job.ticket, outcome: outcome))
+        }
+    }
+
+    private func digest(
+        _ file: OpenFile,
+        _ algorithm: Checksum.Algorithm,
+        _ cancellation: CancellationFlag
+    ) throws(FileError) -> FileDigest {
+        let handle = try file.handle(for: .digest)
+        guard let digest = Digest(algorithm) else { throw FileError(.digest, file.path, .digestUnavailable) }
+        var slice = [UInt8](repeating: 0, count: Self.sliceByteCount)
+        var offset: Int64 = 0
+        while true {
+            if cancellation.isCanceled { throw FileError(.digest, file.path, .canceled) }
+            if stopping.isCanceled { throw FileError(.digest, file.path, .stopped) }
+            let count = try attempt(.read, file.path) { () throws(Errno) in
+                try handle.descriptor.read(into: &slice, at: offset)
+            }
+            guard digest.update(slice, count: count) else { throw FileError(.digest, file.path, .digestUnavailable) }
+            offset += Int64(count)
+            if count < slice.count { break }
+        }
+        guard let text = digest.hexadecimal() else { throw FileError(.digest, file.path, .digestUnavailable) }
+        return FileDigest(hexadecimal: text, byteCount: offset)
+    }
+}

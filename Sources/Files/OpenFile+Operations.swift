@@ -1,0 +1,63 @@
+internal import Core
+internal import Glibc
+internal import Platform
+
+/// What the write lane does to an open file.
+extension OpenFile {
+    /// Writes data, then its mark; returns why the mark failed, if it did.
+    ///
+    /// The order is what makes a mark true: after a crash of the process, what it claims is with the kernel.
+    func write(_ buffer: IOBuffer, at offset: Int64, mark: Mark?) throws(FileError) -> Errno? {
+        let handle = try handle(for: .write)
+        do throws(FileError) {
+            try attempt(.write, path) { () throws(Errno) in
+                try buffer.withBytes { (bytes) throws(Errno) in try handle.descriptor.write(bytes, at: offset) }
+            }
+        } catch {
+            throw poison(error)
+        }
+        guard let mark else { return nil }
+        // A flush may have failed meanwhile, and the mark speaks for earlier bytes too.
+        if let poison { throw poison }
+        do throws(Errno) {
+            try mark.sink.write(mark.bytes, slot: mark.slot)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Writes a mark alone.
+    func write(_ mark: Mark) throws(FileError) -> FileOutcome {
+        try attempt(.write, path) { () throws(Errno) in try mark.sink.write(mark.bytes, slot: mark.slot) }
+        return .marked
+    }
+
+    func truncate(to byteCount: Int64) throws(FileError) -> FileOutcome {
+        let handle = try handle(for: .truncate)
+        try attempt(.truncate, path) { () throws(Errno) in try handle.descriptor.truncate(to: byteCount) }
+        return .truncated
+    }
+
+    func read(_ range: ByteRange) throws(FileError) -> [UInt8] {
+        let handle = try handleEvenIfPoisoned(for: .read)
+        guard range.byteCount <= FileWorkers.readLimitByteCount else {
+            throw FileError(.read, path, errno: .invalidArgument)
+        }
+        return try attempt(.read, path) { () throws(Errno) in
+            try handle.descriptor.read(count: Int(range.byteCount), at: range.lowerBound)
+        }
+    }
+
+    /// Lets go of the descriptor. An operation that runs on another lane may still use it: it closes when that ends.
+    func close() throws(FileError) -> FileOutcome {
+        guard let handle = takeHandle() else { throw FileError(.close, path, errno: .badDescriptor) }
+        do throws(Errno) {
+            try handle.descriptor.reportCloseError()
+        } catch {
+            // No descriptor was free for the copy: then there is no telling, which is no failure of the file.
+            if error != .tooManyFiles { throw FileError(.close, path, errno: error) }
+        }
+        return .closed
+    }
+}

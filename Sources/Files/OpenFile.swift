@@ -1,0 +1,71 @@
+package import Platform
+
+/// A data file held open by a download.  Isolation: any thread, state in Guarded; its I/O belongs to the file workers.
+///
+/// After a failed write or flush the file is *poisoned*: everything queued for it fails with that first error, so that
+/// no later mark or checkpoint claims the bytes that were lost. Only opening the file anew cures it.
+package final class OpenFile: Sendable {
+    /// Where it was when it was opened.
+    package let path: String
+    package let identity: FileIdentity
+    /// The mount it was opened through; nil where the kernel does not say.
+    package let mountID: Int64?
+    package var volume: VolumeID { VolumeID(identity) }
+
+    /// The descriptor, shared by the operations in flight: the last of them to let go closes it.
+    final class Handle: Sendable {
+        let descriptor: FileDescriptor
+        init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+    }
+    private struct State {
+        var handle: Handle?
+        var poison: FileError?
+    }
+    private let state: Guarded<State>
+
+    /// Takes over a descriptor, whose identity is read now.
+    ///
+    /// - Parameter path: what error messages call it.
+    package init(_ descriptor: consuming FileDescriptor, path: String) throws(Errno) {
+        let identity = try descriptor.status().identity
+        let mountID = descriptor.mountID()
+        let handle = Handle(descriptor)
+        self.path = path
+        self.identity = identity
+        self.mountID = mountID
+        state = Guarded(State(handle: handle))
+    }
+
+    /// The first error that made the file unfit for writing, if any.
+    package var poison: FileError? { state.withLock { $0.poison } }
+
+    /// Marks the file unfit unless it already is, and returns the error that counts: the first.
+    func poison(_ error: FileError) -> FileError {
+        state.withLock { state in
+            let first = state.poison ?? error
+            state.poison = first
+            return first
+        }
+    }
+
+    /// The descriptor for an operation that a poisoned file must not see.
+    func handle(for operation: FileError.Operation) throws(FileError) -> Handle {
+        if let poison { throw poison }
+        return try handleEvenIfPoisoned(for: operation)
+    }
+
+    /// The descriptor for an operation that claims nothing about what was written.
+    func handleEvenIfPoisoned(for operation: FileError.Operation) throws(FileError) -> Handle {
+        if let handle = state.withLock({ $0.handle }) { return handle }
+        throw FileError(operation, path, errno: .badDescriptor)
+    }
+
+    /// Lets go of the descriptor; nil when that has been done before.
+    func takeHandle() -> Handle? {
+        state.withLock { state in
+            let handle = state.handle
+            state.handle = nil
+            return handle
+        }
+    }
+}

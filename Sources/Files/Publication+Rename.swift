@@ -1,0 +1,80 @@
+internal import Platform
+
+extension PublishMode {
+    /// How high numbered names go.
+    package static let numberLimit = 100
+
+    /// The names that may be taken, in order of preference.
+    func candidates(_ path: String) -> some Sequence<String> {
+        (0...(self == .numbered ? Self.numberLimit : 0)).lazy.map { $0 == 0 ? path : path.numbered($0) }
+    }
+}
+
+extension Publication {
+    /// Gives the file its final name, not yet durable; finds it already there when an earlier attempt got so far.
+    func rename() throws(FileError) -> PublishedFile {
+        let handle = try file.handle(for: .publish)
+        guard try Occupant(at: partialPath).isFile(file.identity) else { return try alreadyRenamed() }
+        do throws(Errno) {
+            try handle.descriptor.setMode(fileMode)
+        } catch {
+            // Some file systems (vfat, CIFS, FUSE) know no modes; the file is right all the same.
+            if ![.notPermitted, .notSupported, .notImplemented].contains(error) {
+                throw FileError(.publish, partialPath, errno: error)
+            }
+        }
+        for path in mode.candidates(finalPath) where try take(path) {
+            return PublishedFile(path: path, identity: file.identity)
+        }
+        throw FileError(.publish, finalPath, .exists)
+    }
+
+    /// Tries one name; false when somebody else has it.
+    private func take(_ path: String) throws(FileError) -> Bool {
+        if try Occupant(at: path).isFile(file.identity) {
+            // An earlier attempt linked it there and got no further.
+            try attempt(.publish, partialPath) { () throws(Errno) in try removeFile(partialPath) }
+            return true
+        }
+        do throws(Errno) {
+            if mode == .replace {
+                try renameReplacing(partialPath, to: path)
+            } else {
+                try ExclusiveRename.system.run(partialPath, to: path)
+            }
+        } catch {
+            if error == .exists { return false }
+            throw FileError(.publish, path, errno: error)
+        }
+        // The partial's name may have been given to another file since we looked.
+        if try Occupant(at: path).isFile(file.identity) { return true }
+        try? renameExclusively(path, to: partialPath)
+        throw FileError(.publish, partialPath, .replaced)
+    }
+
+    private func alreadyRenamed() throws(FileError) -> PublishedFile {
+        for path in mode.candidates(finalPath) where try Occupant(at: path).isFile(file.identity) {
+            return PublishedFile(path: path, identity: file.identity)
+        }
+        // A directory that is gone says so rather than that its file is.
+        let directory = partialPath.parentDirectory
+        _ = try attempt(.publish, directory) { () throws(Errno) in try FileStatus(following: directory) }
+        throw FileError(.publish, partialPath, .replaced)
+    }
+}
+
+/// Where a file stands that was published before, nil if nowhere.
+func findPublished(
+    _ finalPath: String,
+    identity: FileIdentity,
+    byteCount: Int64,
+    mode: PublishMode
+) throws(FileError) -> PublishedFile? {
+    for path in mode.candidates(finalPath) {
+        // The length too: the number of an inode that is gone is given to the next file.
+        if try Occupant(at: path) == .regular(identity, byteCount: byteCount) {
+            return PublishedFile(path: path, identity: identity)
+        }
+    }
+    return nil
+}

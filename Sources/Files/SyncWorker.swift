@@ -1,0 +1,151 @@
+internal import Glibc
+internal import Platform
+
+/// What the sync lane takes.
+enum SyncJob: Sendable {
+    case job(TicketedJob)
+    /// The second step of publishing.
+    case directory(of: PublishedFile, ticket: UInt64)
+}
+
+/// A volume's sync lane: flushes all that waits as one batch.
+///
+/// Many small files are cheapest with one syncfs(2) for all, which costs as much as everything else that is dirty on the
+/// volume: so it is used for large batches, and not for a while after it was slow because of a neighbour.
+struct SyncWorker: LaneWorker {
+    /// Fewer files than this are flushed one by one.
+    static let fileSystemSyncMinimum = 32
+    /// A syncfs(2) that took longer is avoided for a while.
+    static let slowNanoseconds: Int64 = 250_000_000
+    static let avoidanceNanoseconds: Int64 = 30_000_000_000
+
+    private struct Flush {
+        var ticket: UInt64
+        var file: OpenFile
+        var handle: OpenFile.Handle
+    }
+    private let results: Mailbox<FileResult>
+    private var avoidFileSystemSyncUntil = Int64.min
+
+    init(results: Mailbox<FileResult>) {
+        self.results = results
+    }
+
+    mutating func perform(_ jobs: [SyncJob]) {
+        var flushes: [VolumeID: [Flush]] = [:]
+        var directories: [String: [(PublishedFile, ticket: UInt64)]] = [:]
+        for job in jobs {
+            switch job {
+            case .directory(let published, let ticket):
+                directories[published.path.parentDirectory, default: []].append((published, ticket))
+            case .job(let job):
+                switch job.job {
+                case .checkpoint(let file), .syncForFinish(let file):
+                    do throws(FileError) {
+                        let flush = Flush(ticket: job.ticket, file: file, handle: try file.handle(for: .synchronize))
+                        flushes[file.volume, default: []].append(flush)
+                    } catch {
+                        results.send(FileResult(ticket: job.ticket, outcome: .failed(error)))
+                    }
+                default:
+                    results.send(job.performed())
+                }
+            }
+        }
+        // Directories first: they are quick, and each completes a download.
+        for (directory, published) in directories { flush(directory, published) }
+        for batch in flushes.values { flush(batch) }
+    }
+
+    // MARK: Data
+
+    private mutating func flush(_ batch: [Flush]) {
+        let isFileSystemDurable = batch.count >= Self.fileSystemSyncMinimum && synchronizeFileSystem(batch[0].handle)
+        if !isFileSystemDurable && batch.count > 1 {
+            for flush in batch { flush.handle.descriptor.startWriteback() }
+        }
+        for flush in batch {
+            let outcome = FileOutcome { () throws(FileError) in
+                if let poison = flush.file.poison { throw poison }
+                do throws(Errno) {
+                    try Self.flush(flush.handle, isFileSystemDurable: isFileSystemDurable)
+                    return .synchronized
+                } catch {
+                    // The kernel tells of lost pages once; the next flush would succeed and prove nothing.
+                    throw flush.file.poison(FileError(.synchronize, flush.file.path, errno: error))
+                }
+            }
+            results.send(FileResult(ticket: flush.ticket, outcome: outcome))
+        }
+    }
+
+    private static func flush(_ handle: OpenFile.Handle, isFileSystemDurable: Bool) throws(Errno) {
+        guard isFileSystemDurable else { return try handle.descriptor.synchronizeData() }
+        do throws(Errno) {
+            try handle.descriptor.waitForWriteback()
+        } catch {
+            guard [.invalidArgument, .illegalSeek, .notImplemented].contains(error) else { throw error }
+            try handle.descriptor.synchronizeData()
+        }
+    }
+
+    /// True when all that was written to the file's volume before the call is durable.
+    private mutating func synchronizeFileSystem(_ handle: OpenFile.Handle) -> Bool {
+        let start = monotonicNanoseconds()
+        guard start >= avoidFileSystemSyncUntil, Self.isTrustedWithSyncfs(handle.descriptor.fileSystemMagic()) else {
+            return false
+        }
+        do throws(Errno) {
+            try handle.descriptor.synchronizeFileSystem()
+        } catch {
+            // Whose pages were lost only the files themselves can tell.
+            return false
+        }
+        let end = monotonicNanoseconds()
+        if end - start > Self.slowNanoseconds { avoidFileSystemSyncUntil = end + Self.avoidanceNanoseconds }
+        return true
+    }
+
+    /// File systems whose syncfs(2) does what fsync(2) of each file would; most of FUSE's does nothing.
+    private static func isTrustedWithSyncfs(_ magic: Int64?) -> Bool {
+        switch magic {
+        case 0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010: true  // ext4, XFS, Btrfs, F2FS
+        case 0x0102_1994: true  // tmpfs
+        default: false
+        }
+    }
+
+    // MARK: Names
+
+    private func flush(_ directory: String, _ published: [(PublishedFile, ticket: UInt64)]) {
+        var failure: FileError?
+        do throws(Errno) {
+            try Self.synchronizeDirectory(directory, holding: published[0].0.path)
+        } catch {
+            failure = FileError(.synchronizeDirectory, directory, errno: error)
+        }
+        for (file, ticket) in published {
+            let outcome = failure.map(FileOutcome.failed) ?? .published(file)
+            results.send(FileResult(ticket: ticket, outcome: outcome))
+        }
+    }
+
+    private static func synchronizeDirectory(_ path: String, holding file: String) throws(Errno) {
+        do throws(Errno) {
+            let directory = try FileDescriptor(open: path, flags: O_RDONLY | O_DIRECTORY)
+            try directory.synchronize()
+        } catch {
+            switch error {
+            case .accessDenied:
+                // One may write to a directory that one may not read.
+                let descriptor = try FileDescriptor(open: file, flags: O_RDONLY | O_NOFOLLOW)
+                try descriptor.synchronizeFileSystem()
+            case .invalidArgument, .notSupported, .notImplemented:
+                // Some network and FUSE file systems cannot flush a directory, and need not.
+                return
+            default:
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import Platform
+
+/// A job and the number that its answer carries.
+struct TicketedJob: Sendable {
+    var job: FileJob
+    var ticket: UInt64
+
+    /// Does a job that is one step, on the calling thread.
+    func performed() -> FileResult {
+        FileResult(ticket: ticket, outcome: FileOutcome { () throws(FileError) in try outcome() }, buffer: job.buffer)
+    }
+
+    private func outcome() throws(FileError) -> FileOutcome {
+        switch job {
+        case .inspect(let directory, let name, let partialName):
+            .inspected(try DestinationStatus(directory: directory, name: name, partialName: partialName))
+        case .createPartial(let path, let byteCount):
+            .opened(try createPartial(path, expectedByteCount: byteCount))
+        case .openPartial(let path, let expected):
+            .opened(try Files.openPartial(path, expected: expected))
+        case .writeSmall(let path, let buffer):
+            .opened(try createPartial(path, holding: buffer))
+        case .write(let file, let buffer, let offset, let mark):
+            .written(markError: try file.write(buffer, at: offset, mark: mark))
+        case .mark(let file, let mark):
+            try file.write(mark)
+        case .truncate(let file, let byteCount):
+            try file.truncate(to: byteCount)
+        case .read(let file, let range):
+            .read(try file.read(range))
+        case .close(let file):
+            try file.close()
+        case .discard(let path, let identity):
+            .removed(try removeFile(path, identity: identity, byteCount: nil))
+        case .removeFinished(let path, let identity, let byteCount):
+            .removed(try removeFile(path, identity: identity, byteCount: byteCount))
+        case .publish, .lookForPublished, .checkpoint, .syncForFinish, .digest:
+            preconditionFailure("a job of more than one step belongs to the worker that knows the others")
+        }
+    }
+}
+
+extension FileOutcome {
+    /// The outcome of work that may fail.
+    init(_ body: () throws(FileError) -> FileOutcome) {
+        do throws(FileError) {
+            self = try body()
+        } catch {
+            self = .failed(error)
+        }
+    }
+}
+
+extension FileJob {
+    /// The buffer that must go back with the result.
+    var buffer: IOBuffer? {
+        switch self {
+        case .write(_, let buffer, _, _), .writeSmall(_, let buffer): buffer
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Core
+import Files
+import Foundation
+import Glibc
+import Platform
+import Testing
+
+/// What a stranger may have put where a partial was.
+enum Stranger: CaseIterable {
+    case symbolicLink
+    case danglingLink
+    case hardLink
+    case fifo
+    case directory
+    case socket
+    case anotherFile
+
+    /// Puts it at the name, where a partial stands.
+    func replace(_ name: String, in shop: Workshop) throws {
+        let path = shop.path(name)
+        if self != .hardLink { try removeFile(path) }
+        switch self {
+        case .symbolicLink:
+            try shop.put("precious", at: "precious")
+            #expect(symlink(shop.path("precious"), path) == 0)
+        case .danglingLink: #expect(symlink(shop.path("nowhere"), path) == 0)
+        case .hardLink: try Platform.hardLink(path, to: shop.path("second name"))
+        case .fifo: #expect(mkfifo(path, 0o600) == 0)
+        case .directory: try makeDirectory(path, mode: 0o700)
+        case .socket:
+            let code = mknod(path, S_IFSOCK | 0o600, 0)
+            #expect(code == 0)
+        case .anotherFile:
+            // Kept under another name, so that the new file cannot get the old one's inode number.
+            try shop.put("stranger", at: "other")
+            try renameReplacing(shop.path("other"), to: path)
+        }
+    }
+}
+
+@Suite struct PartialTests {
+    @Test func `a new partial is private, has its room reserved and its identity told`() throws {
+        try withWorkshop { shop in
+            let job = FileJob.createPartial(path: shop.path("f.towline"), expectedByteCount: 100_000)
+            let opened = try shop.run(job, volume: shop.volume).opened()
+            let status = try FileStatus(path: shop.path("f.towline"))
+            #expect(status.mode & 0o777 == 0o600)
+            #expect(status.identity == opened.file.identity)
+            #expect(status.byteCount == opened.byteCount)
+            #expect(opened.file.mountID != nil)
+        }
+    }
+
+    @Test func `a name that is taken is not touched`() throws {
+        try withWorkshop { shop in
+            try shop.put("mine", at: "taken")
+            #expect(symlink(shop.path("nowhere"), shop.path("link")) == 0)
+            for name in ["taken", "link"] {
+                let path = shop.path(name)
+                let create = FileJob.createPartial(path: path, expectedByteCount: nil)
+                #expect(try shop.run(create).error() == FileError(.create, path, .exists))
+                let small = FileJob.writeSmall(path: path, buffer("theirs"))
+                #expect(try shop.run(small).error() == FileError(.create, path, .exists))
+            }
+            #expect(try shop.contents("taken") == "mine")
+            #expect(try shop.names == ["link", "taken"])
+        }
+    }
+
+    @Test func `a partial opens again with its identity and length`() throws {
+        try withWorkshop { shop in
+            let file = try shop.create("f.towline", "12345")
+            #expect(try shop.run(.close(file)).isClosed)
+            for volume in [nil, try shop.volume] {
+                let job = FileJob.openPartial(path: file.path, expected: file.identity)
+                let opened = try shop.run(job, volume: volume).opened()
+                #expect(opened.byteCount == 5)
+                #expect(opened.pendingError == nil)
+                #expect(opened.file.identity == file.identity)
+            }
+        }
+    }
+
+    @Test(arguments: Stranger.allCases)
+    func `a stranger at the partial's name is neither opened nor waited for`(stranger: Stranger) throws {
+        try withWorkshop { shop in
+            let file = try shop.create("f.towline", "12345")
+            try stranger.replace("f.towline", in: shop)
+            let job = FileJob.openPartial(path: file.path, expected: file.identity)
+            #expect(try shop.run(job).error() == FileError(.open, file.path, .replaced))
+            // Without an identity to compare only another plain file may pass.
+            let anyFile = try shop.run(.openPartial(path: file.path, expected: nil))
+            if stranger == .anotherFile {
+                #expect(try anyFile.opened().byteCount == 8)
+            } else {
+                #expect(try anyFile.error().reason == .replaced)
+            }
+        }
+    }
+
+    @Test(arguments: [nil, "1"] as [String?])
+    func `a partial that is gone is told apart from one that was replaced`(expected: String?) throws {
+        try withWorkshop { shop in
+            let identity = expected.map { _ in FileIdentity(device: 1, inode: 1) }
+            let error = try shop.run(.openPartial(path: shop.path("none"), expected: identity)).error()
+            #expect(error.errno == .noEntry)
+        }
+    }
+
+    @Test func `a small file is made and written in one go`() throws {
+        try withWorkshop { shop in
+            let given = buffer("small")
+            let ticket = shop.submit(.writeSmall(path: shop.path("s.towline"), given), volume: try shop.volume)
+            let result = try shop.result(ticket)
+            let opened = try result.outcome.opened()
+            #expect(result.buffer === given)
+            #expect(opened.byteCount == 5)
+            #expect(try FileStatus(path: shop.path("s.towline")).identity == opened.file.identity)
+            #expect(try shop.contents("s.towline") == "small")
+        }
+    }
+
+    @Test func `a name too long and a missing directory are told`() throws {
+        try withWorkshop { shop in
+            let long = String(repeating: "n", count: 256)
+            let tooLong = FileJob.createPartial(path: shop.path(long), expectedByteCount: nil)
+            #expect(try shop.run(tooLong).error().errno == .nameTooLong)
+            let gone = FileJob.createPartial(path: shop.path("gone/f"), expectedByteCount: nil)
+            let failure = try shop.run(gone).error().downloadFailure
+            #expect(failure.kind == .destinationGone)
+            #expect(failure.message.contains(shop.path("gone/f")))
+        }
+    }
+
+    @Test func `only the very file is removed`() throws {
+        try withWorkshop { shop in
+            let file = try shop.create("f.towline", "12345")
+            let other = FileIdentity(device: file.identity.device, inode: file.identity.inode &+ 1)
+            #expect(try shop.run(.discard(path: file.path, identity: other)).removed() == .stranger)
+            #expect(
+                try shop.run(.removeFinished(path: file.path, identity: file.identity, byteCount: 4)).removed()
+                    == .stranger
+            )
+            #expect(try shop.names == ["f.towline"])
+            #expect(try shop.run(.discard(path: file.path, identity: file.identity)).removed() == .removed)
+            #expect(try shop.run(.discard(path: file.path, identity: file.identity)).removed() == .wasAbsent)
+            #expect(try shop.names.isEmpty)
+        }
+    }
+
+    @Test func `a finished file with its identity and length is removed`() throws {
+        try withWorkshop { shop in
+            let file = try shop.create("f", "12345")
+            let job = FileJob.removeFinished(path: file.path, identity: file.identity, byteCount: 5)
+            #expect(try shop.run(job).removed() == .removed)
+            #expect(try shop.names.isEmpty)
+        }
+    }
+
+    @Test(arguments: Stranger.allCases.filter { $0 != .hardLink })
+    func `a stranger at the partial's name is not removed`(stranger: Stranger) throws {
+        try withWorkshop { shop in
+            let file = try shop.create("f.towline", "12345")
+            try stranger.replace("f.towline", in: shop)
+            #expect(try shop.run(.discard(path: file.path, identity: file.identity)).removed() == .stranger)
+            #expect(try shop.names.contains("f.towline"))
+        }
+    }
+}

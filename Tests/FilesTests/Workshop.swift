@@ -1,0 +1,159 @@
+import Files
+import Foundation
+import Glibc
+import Platform
+import Testing
+
+/// A directory of its own and workers for it, both gone at the end of `withWorkshop`.
+final class Workshop {
+    let directory: String
+    let workers: FileWorkers
+    private let results: Mailbox<FileResult>
+    private var waiting: [UInt64: FileResult] = [:]
+    private var lastTicket: UInt64 = 0
+
+    init(directory: String) throws {
+        self.directory = directory
+        results = try Mailbox<FileResult>()
+        workers = try FileWorkers(results: results)
+    }
+
+    func path(_ name: String) -> String { directory + "/" + name }
+
+    var volume: VolumeID {
+        get throws { VolumeID(try FileStatus(following: directory).identity) }
+    }
+
+    func submit(_ job: FileJob, volume: VolumeID? = nil) -> UInt64 {
+        lastTicket += 1
+        workers.submit(job, ticket: lastTicket, volume: volume)
+        return lastTicket
+    }
+
+    /// The result of a job, or nil when none comes in half a minute.
+    func result(_ ticket: UInt64) throws -> FileResult {
+        while true {
+            if let result = waiting.removeValue(forKey: ticket) { return result }
+            let news = results.waitAndTakeAll(timeoutMilliseconds: 30_000) ?? []
+            try #require(!news.isEmpty, "no result came")
+            for result in news { waiting[result.ticket] = result }
+        }
+    }
+
+    func run(_ job: FileJob, volume: VolumeID? = nil) throws -> FileOutcome {
+        try result(submit(job, volume: volume)).outcome
+    }
+
+    func create(_ name: String = "f.towline", _ text: String = "", expectedByteCount: Int64? = nil) throws -> OpenFile {
+        let job = FileJob.createPartial(path: path(name), expectedByteCount: expectedByteCount)
+        let file = try run(job, volume: volume).opened().file
+        if !text.isEmpty {
+            let outcome = try run(.write(file, buffer(text), offset: 0, mark: nil))
+            guard case .written(nil) = outcome else { throw Unexpected(outcome: outcome) }
+        }
+        return file
+    }
+
+    func contents(_ name: String) throws -> String {
+        String(decoding: try readFile(path(name), limitByteCount: 1 << 20), as: UTF8.self)
+    }
+
+    func put(_ text: String, at name: String) throws {
+        let file = try FileDescriptor(open: path(name), flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
+        try file.write(text.utf8Span.span.bytes, at: 0)
+    }
+
+    var names: [String] {
+        get throws { try directoryEntries(directory).sorted() }
+    }
+}
+
+/// An outcome of another case than the test wanted.
+struct Unexpected: Error {
+    var outcome: FileOutcome
+}
+
+func withWorkshop(_ body: (Workshop) throws -> Void) throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("files-\(UUID().uuidString)").path
+    try makeDirectory(directory, mode: 0o700)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let workshop = try Workshop(directory: directory)
+    defer { workshop.workers.stop() }
+    try body(workshop)
+}
+
+func buffer(_ text: String) -> IOBuffer { buffer(Array(text.utf8)) }
+
+func buffer(_ bytes: [UInt8]) -> IOBuffer {
+    let buffer = IOBuffer(capacity: max(bytes.count, 1))
+    _ = bytes.withUnsafeBytes { buffer.append($0) }
+    return buffer
+}
+
+extension FileOutcome {
+    func opened() throws -> OpenedPartial {
+        guard case .opened(let opened) = self else { throw Unexpected(outcome: self) }
+        return opened
+    }
+
+    func error() throws -> FileError {
+        guard case .failed(let error) = self else { throw Unexpected(outcome: self) }
+        return error
+    }
+
+    func published() throws -> PublishedFile {
+        guard case .published(let file) = self else { throw Unexpected(outcome: self) }
+        return file
+    }
+
+    func removed() throws -> Removal {
+        guard case .removed(let removal) = self else { throw Unexpected(outcome: self) }
+        return removal
+    }
+
+    func inspected() throws -> DestinationStatus {
+        guard case .inspected(let status) = self else { throw Unexpected(outcome: self) }
+        return status
+    }
+
+    func digested() throws -> FileDigest {
+        guard case .digested(let digest) = self else { throw Unexpected(outcome: self) }
+        return digest
+    }
+
+    var isSynchronized: Bool { if case .synchronized = self { true } else { false } }
+    var isWritten: Bool { if case .written(nil) = self { true } else { false } }
+    var isClosed: Bool { if case .closed = self { true } else { false } }
+}
+
+/// Runs a program and says whether it ended well.
+func runs(_ program: String, _ arguments: String...) -> Bool {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    process.standardError = FileHandle.nullDevice
+    do { try process.run() } catch { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+}
+
+/// Runs the body on a file system of its own; only root may.
+func withFileSystem(options: String, _ body: (Workshop) throws -> Void) throws {
+    try withWorkshop { outer in
+        try #require(runs("/bin/mount", "-t", "tmpfs", "-o", options, "tmpfs", outer.directory))
+        defer { _ = runs("/bin/umount", "-l", outer.directory) }
+        let inner = try Workshop(directory: outer.directory)
+        defer { inner.workers.stop() }
+        try body(inner)
+    }
+}
+
+/// Whether this process may mount a file system, found by trying once.
+let mayMount: Bool = {
+    guard geteuid() == 0 else { return false }
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("mount-\(UUID().uuidString)").path
+    guard (try? makeDirectory(directory, mode: 0o700)) != nil else { return false }
+    defer { _ = rmdir(directory) }
+    guard runs("/bin/mount", "-t", "tmpfs", "tmpfs", directory) else { return false }
+    return runs("/bin/umount", directory)
+}()
