@@ -1,6 +1,5 @@
 internal import CCrypto
 internal import Core
-internal import Synchronization
 
 /// A digest being made.  Isolation: one thread at a time.  C: EVP_DigestInit_ex(3)
 @safe struct Digest: ~Copyable {
@@ -41,15 +40,4 @@ internal import Synchronization
         let text = bytes.prefix(Int(count)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
         return String(decoding: text, as: UTF8.self)
     }
-}
-
-/// Says that an answer is no longer wanted.  Isolation: any thread.
-package final class CancellationFlag: Sendable {
-    private let value = Atomic<Bool>(false)
-
-    package init() {}
-
-    package func cancel() { value.store(true, ordering: .releasing) }
-
-    package var isCanceled: Bool { value.load(ordering: .acquiring) }
 }
