@@ -26,7 +26,7 @@ package struct ExclusiveRename: Sendable {
         } catch {
             if !Self.isUnsupported(error) { throw error }
         }
-        // NFS and older FUSE file systems. A crash between the two calls leaves both names, which publishing again mends.
+        // NFS and older FUSE. A crash between the two calls leaves both names, which publishing again mends.
         do throws(Errno) {
             try link(oldPath, newPath)
             return try removeFile(oldPath)

@@ -3,8 +3,8 @@ package import Platform
 /// The threads that touch data files.  Isolation: one thread submits and stops; results may be taken by any.
 ///
 /// Each volume has a write lane and a sync lane, so that a slow disk delays nobody else's files and a flush delays no
-/// write. Besides there are a path lane, for whatever may hang before a volume is known, and a hash lane. A lane works in
-/// order; nothing orders two lanes but the caller, who submits the next step when the result of the last is there.
+/// write. Besides there are a path lane, for whatever may hang before a volume is known, and a hash lane. A lane works
+/// in order; nothing orders two lanes but the caller, who submits the next step when the result of the last is there.
 package final class FileWorkers: Sendable {
     /// Volumes with lanes of their own; further ones share these.
     package static let volumeLimit = 16

@@ -8,8 +8,8 @@ protocol LaneWorker: SendableMetatype {
 
 /// A thread that works off a queue in order.
 ///
-/// The queue needs no limit of its own: a job holds a buffer from the engine's bounded pool or stands for one step of one
-/// of its bounded active downloads.
+/// The queue needs no limit of its own: a job holds a buffer from the engine's bounded pool or stands for one step of
+/// one of its bounded active downloads.
 final class Lane<Worker: LaneWorker>: Sendable {
     private let mailbox: Mailbox<Worker.Job>
     private let thread: Thread

@@ -10,8 +10,8 @@ enum SyncJob: Sendable {
 
 /// A volume's sync lane: flushes all that waits as one batch.
 ///
-/// Many small files are cheapest with one syncfs(2) for all, which costs as much as everything else that is dirty on the
-/// volume: so it is used for large batches, and not for a while after it was slow because of a neighbour.
+/// Many small files are cheapest with one syncfs(2) for all, which costs as much as everything else that is dirty on
+/// the volume: so it is used for large batches, and not for a while after it was slow because of a neighbour.
 struct SyncWorker: LaneWorker {
     /// Fewer files than this are flushed one by one.
     static let fileSystemSyncMinimum = 32
