@@ -40,24 +40,27 @@ package struct ByteRangeSet: Equatable, Hashable, Sendable {
         return first.upperBound
     }
 
+    /// Adds a run; joins it with those it overlaps or touches.
     package mutating func insert(_ range: ByteRange) {
         // The common case by far: a download that grows at its end.
-        if let last = ranges.last, range.lowerBound > last.upperBound {
-            ranges.append(range)
+        if let last = ranges.last, range.lowerBound >= last.lowerBound {
+            if range.lowerBound > last.upperBound {
+                ranges.append(range)
+            } else if let merged = ByteRange(last.lowerBound, max(last.upperBound, range.upperBound)) {
+                ranges[ranges.endIndex - 1] = merged
+            }
             return
         }
-        let start = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.endIndex
-        let end = ranges[start...].firstIndex { $0.lowerBound > range.upperBound } ?? ranges.endIndex
-        var lower = range.lowerBound
-        var upper = range.upperBound
-        for touched in ranges[start..<end] {
-            lower = min(lower, touched.lowerBound)
-            upper = max(upper, touched.upperBound)
-        }
+        let start = firstIndex { $0.upperBound >= range.lowerBound }
+        let end = firstIndex { $0.lowerBound > range.upperBound }
+        let touched = ranges[start..<end]
+        let lower = min(range.lowerBound, touched.first?.lowerBound ?? range.lowerBound)
+        let upper = max(range.upperBound, touched.last?.upperBound ?? range.upperBound)
         guard let merged = ByteRange(lower, upper) else { return }
         ranges.replaceSubrange(start..<end, with: [merged])
     }
 
+    /// What either holds.
     package func union(_ other: ByteRangeSet) -> ByteRangeSet {
         var result = self
         for range in other.ranges { result.insert(range) }
@@ -95,12 +98,25 @@ package struct ByteRangeSet: Equatable, Hashable, Sendable {
         return result
     }
 
+    /// True when every byte of the run is there.
     package func contains(_ range: ByteRange) -> Bool {
-        ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
+        let index = firstIndex { $0.upperBound >= range.upperBound }
+        return index < ranges.endIndex && ranges[index].lowerBound <= range.lowerBound
     }
 
     /// True when every byte of `0 ..< byteCount` is there.
     package func isComplete(_ byteCount: Int64) -> Bool {
         byteCount <= contiguousByteCount
+    }
+
+    /// The first run from which on the predicate holds, found by bisection; the end if there is none.
+    private func firstIndex(from predicate: (ByteRange) -> Bool) -> Int {
+        var low = ranges.startIndex
+        var high = ranges.endIndex
+        while low < high {
+            let middle = low + (high - low) / 2
+            if predicate(ranges[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

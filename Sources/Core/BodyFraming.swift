@@ -1,0 +1,43 @@
+/// Reads `Content-Length` (RFC 9110, 8.6).
+package enum ContentLength {
+    /// The length that all fields agree on; nil when there is none.
+    ///
+    /// Digits only, at most 2^53 − 1; equal repetitions, in one field or several, are fine.
+    package static func parse(_ values: [String]) throws(MalformedField) -> Int64? {
+        var length: Int64?
+        for value in values {
+            for element in value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                let digits = HTTPGrammar.trimmedSlice(Substring(element)).utf8
+                guard let number = HTTPGrammar.decimal(digits, maximum: Limits.fileByteCount) else {
+                    throw MalformedField("Content-Length", "is not a number from 0 to 2^53 − 1")
+                }
+                if let length, length != number {
+                    throw MalformedField("Content-Length", "is given twice, differently")
+                }
+                length = number
+            }
+        }
+        return length
+    }
+}
+
+/// How the end of a response body shows (RFC 9112, 6.3).
+package struct BodyFraming: Equatable, Sendable {
+    /// The body's length; nil when the head does not say.
+    package var byteCount: Int64?
+    /// True when a body that was cut off can be told from one that ended.
+    package var isEndProven: Bool
+
+    /// Throws for a malformed length, or a transfer coding that was not asked for.
+    package init(_ head: ResponseHead) throws(MalformedField) {
+        let length = try ContentLength.parse(head.values("Content-Length"))
+        let codings = HTTPGrammar.tokenList(head.values("Transfer-Encoding")).filter { $0 != "identity" }
+        guard codings.allSatisfy({ $0 == "chunked" }) else {
+            throw MalformedField("Transfer-Encoding", "names a coding that was not asked for")
+        }
+        // A transfer coding overrides the length: believing both is how files were once corrupted.
+        byteCount = codings.isEmpty ? length : nil
+        // From HTTP/2 on, the stream's end is explicit.
+        isEndProven = byteCount != nil || !codings.isEmpty || head.httpVersion >= 20
+    }
+}

@@ -1,0 +1,119 @@
+/// Chooses a file name from what the server says, and makes it safe to use anywhere.
+package enum FileName {
+    /// What the partial of a file is called: its name and this.
+    package static let partialSuffix = ".towline"
+    private static let fallback = "download"
+    private static let substitute: Unicode.Scalar = "_"
+    /// Longer than this, what follows the last dot is no extension.
+    private static let extensionByteCount = 16
+
+    /// The name from `Content-Disposition`, else from the last segment of the URL's path, else `download`.
+    ///
+    /// `urlPath` is the path as the URL has it, percent-encoded, of the URL that answered.  The result is sanitised.
+    package static func suggested(contentDisposition: String?, urlPath: String) -> String {
+        if let contentDisposition, let name = ContentDisposition.fileName(contentDisposition),
+            let safe = component(name)
+        {
+            return safe
+        }
+        let segment = urlPath.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
+        guard let segment else { return fallback }
+        return component(PercentEncoding.text(PercentEncoding.decode(Substring(segment)))) ?? fallback
+    }
+
+    /// The last component of the text, made safe: one name, without separators, control and direction characters,
+    /// names that Windows reserves, a leading dot, or more bytes than the limit; `download` when nothing is left.
+    package static func sanitized(_ text: String) -> String { component(text) ?? fallback }
+
+    /// The name with a number before its extension, `name (1).ext`, within the same limit.
+    package static func numbered(_ name: String, _ number: Int) -> String {
+        let (stem, suffix) = split(name)
+        return fitted(stem: stem, suffix: " (\(number))" + suffix)
+    }
+
+    private static func component(_ text: String) -> String? {
+        let last = text.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last
+        guard let last else { return nil }
+        var scalars = Array(last.map { isUnwanted($0) ? substitute : $0 })
+        while let scalar = scalars.first, isBlank(scalar) { scalars.removeFirst() }
+        while let scalar = scalars.last, isBlank(scalar) || scalar == "." { scalars.removeLast() }
+        guard let first = scalars.first else { return nil }
+        if first == "." { scalars[0] = substitute }
+
+        var view = String.UnicodeScalarView()
+        view.append(contentsOf: scalars)
+        var name = String(view)
+        if isReservedOnWindows(name) { name = "_" + name }
+        if launches.contains(where: { hasSuffixIgnoringCase(name, $0) }) { name += ".download" }
+        let (stem, suffix) = split(name)
+        return fitted(stem: stem, suffix: suffix)
+    }
+
+    /// The stem cut, at a scalar's boundary, so that both and the partial's suffix fit.
+    private static func fitted(stem: String, suffix: String) -> String {
+        let room = Limits.fileNameByteCount - partialSuffix.utf8.count - suffix.utf8.count
+        var cut = String.UnicodeScalarView()
+        var byteCount = 0
+        for scalar in stem.unicodeScalars {
+            byteCount += UTF8.width(scalar)
+            if byteCount > room { break }
+            cut.append(scalar)
+        }
+        // A cut may bare a blank at the end, which some systems drop.
+        if byteCount > room { while let last = cut.last, isBlank(last) { cut.removeLast() } }
+        return String(cut) + suffix
+    }
+
+    /// Stem and extension, the dot with the latter; `.tar.gz` and its like stay together.
+    private static func split(_ name: String) -> (stem: String, suffix: String) {
+        let bytes = name.utf8
+        guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot > bytes.startIndex,
+            bytes[dot...].count <= extensionByteCount
+        else { return (name, "") }
+        var start = dot
+        let stem = bytes[..<dot]
+        if let inner = stem.lastIndex(of: UInt8(ascii: ".")), inner > bytes.startIndex,
+            stem[inner...].map(\.asciiLowercased).elementsEqual(".tar".utf8)
+        {
+            start = inner
+        }
+        return (String(name[..<start]), String(name[start...]))
+    }
+
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.isWhitespace }
+
+    private static func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "<", ">", ":", "\"", "|", "?", "*": return true
+        // Joiners belong to words in some scripts, and to emoji.
+        case "\u{200c}", "\u{200d}": return false
+        default: break
+        }
+        switch scalar.properties.generalCategory {
+        // Among the format characters are those that change the direction of text: `exe.jpg` that is none.
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: return true
+        default: return scalar.properties.isNoncharacterCodePoint
+        }
+    }
+
+    /// Endings that make a desktop act on the file rather than show it.
+    private static let launches = [".lnk", ".url", ".scf", ".desktop", ".local"]
+
+    private static let devices: Set<String> = ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
+    private static let numberedDevices = ["com", "lpt"]
+    private static let deviceNumbers: Set<Substring> = [
+        "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³",
+    ]
+
+    /// True for a device's name, whatever its extension.
+    private static func isReservedOnWindows(_ name: String) -> Bool {
+        let base = name.utf8.prefix { $0 != UInt8(ascii: ".") }
+        let lower = HTTPGrammar.lowercased(HTTPGrammar.trimmedSlice(Substring(base)))
+        if devices.contains(lower) { return true }
+        return numberedDevices.contains { lower.hasPrefix($0) && deviceNumbers.contains(lower.dropFirst(3)) }
+    }
+
+    private static func hasSuffixIgnoringCase(_ name: String, _ suffix: String) -> Bool {
+        name.utf8.suffix(suffix.utf8.count).map(\.asciiLowercased).elementsEqual(suffix.utf8)
+    }
+}

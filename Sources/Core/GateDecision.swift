@@ -1,0 +1,122 @@
+/// What the gate knows besides the response.
+package struct GateContext: Equatable, Sendable {
+    /// The entity that the record knows; nil when none was accepted yet.
+    package var entity: Entity?
+    /// Which bytes of it are there.
+    package var held: ByteRangeSet
+    /// The range that was asked for; nil for the whole file.
+    package var asked: RangeRequest?
+    package var onChange: OnChange
+    package var resumePolicy: ResumePolicy
+    package var hasChecksum: Bool
+    /// The largest file wanted, in bytes; nil for any.
+    package var maxFileByteCount: Int64?
+    /// The path of the URL that answered: it tells a compressed file from a compressed answer.
+    package var urlPath: String
+    /// The wall clock in seconds since 1970, for a date in `Retry-After`.
+    package var nowSeconds: Int64
+    /// How often this run already began anew, or asked again, because of what the gate saw.
+    package var restartCount: Int
+    package var quirks: RangeQuirks
+
+    package init(
+        entity: Entity? = nil,
+        held: ByteRangeSet = ByteRangeSet(),
+        asked: RangeRequest? = nil,
+        onChange: OnChange = .restart,
+        resumePolicy: ResumePolicy = .strict,
+        hasChecksum: Bool = false,
+        maxFileByteCount: Int64? = nil,
+        urlPath: String = "",
+        nowSeconds: Int64 = 0,
+        restartCount: Int = 0,
+        quirks: RangeQuirks = RangeQuirks()
+    ) {
+        self.entity = entity
+        self.held = held
+        self.asked = asked
+        self.onChange = onChange
+        self.resumePolicy = resumePolicy
+        self.hasChecksum = hasChecksum
+        self.maxFileByteCount = maxFileByteCount
+        self.urlPath = urlPath
+        self.nowSeconds = nowSeconds
+        self.restartCount = restartCount
+        self.quirks = quirks
+    }
+}
+
+/// Where an accepted body goes.
+package struct BodyPlan: Equatable, Sendable {
+    /// The offset in the file of the body's first byte.
+    package var firstOffset: Int64
+    /// How many bytes to take: cut there whatever comes, and fewer are an incomplete body; nil takes all until the end.
+    ///
+    /// The end of the body is the end of the file if this is nil.  If it is known and `entity.totalByteCount` is not,
+    /// the body says nothing about the end: plan again.
+    package var byteCount: Int64?
+    /// What to record of the file before the first byte is written.
+    package var entity: Entity
+    package var origin: TransferOrigin
+    /// True when the bytes held belong to another version, or cannot be built on: forget them first.
+    package var discardsHeld: Bool
+    /// False when a body that was cut off would look like one that ended.
+    package var isLengthVerified: Bool
+    /// True when an interruption is expected to cost nothing but what was on its way.
+    package var isResumable: Bool
+
+    package init(
+        firstOffset: Int64,
+        byteCount: Int64?,
+        entity: Entity,
+        origin: TransferOrigin,
+        discardsHeld: Bool,
+        isLengthVerified: Bool,
+        isResumable: Bool
+    ) {
+        self.firstOffset = firstOffset
+        self.byteCount = byteCount
+        self.entity = entity
+        self.origin = origin
+        self.discardsHeld = discardsHeld
+        self.isLengthVerified = isLengthVerified
+        self.isResumable = isResumable
+    }
+}
+
+/// A failure that time may mend.
+package struct RetryAdvice: Equatable, Sendable {
+    package var failure: DownloadFailure
+    /// How long the server asks to wait; nil when it does not say.
+    package var retryAfterMilliseconds: Int64?
+    /// True when the server asks to slow down.
+    package var isRateLimited: Bool
+
+    package init(failure: DownloadFailure, retryAfterMilliseconds: Int64? = nil, isRateLimited: Bool = false) {
+        self.failure = failure
+        self.retryAfterMilliseconds = retryAfterMilliseconds
+        self.isRateLimited = isRateLimited
+    }
+}
+
+/// What becomes of a response, decided before the first byte of its body.
+package enum GateDecision: Equatable, Sendable {
+    /// Write the body as planned.
+    case accept(BodyPlan)
+    /// Ask there instead; the value of `Location`, which may be relative.  `RedirectPolicy` has to agree.
+    case redirect(location: String)
+    /// Nothing is missing, and what is held is the whole length: go on to verify and finish.
+    case finishedAlready
+    /// Try again later.
+    case retry(RetryAdvice)
+    /// Ask for the whole file, now; remember in `RangeQuirks.rangesGivenUp`, and count a restart.
+    case retryWithoutRange(TransferOrigin.Why)
+    /// Ask for the same range without `If-Range`, now; remember in `RangeQuirks.isIfRangeBroken`, and count a restart.
+    case retryWithoutIfRange
+    /// The file is another one, or cannot be proven the same, and `onChange` forbids to drop what is held.
+    case remoteChanged(TransferOrigin.Why)
+    /// Only a new URL, or new credentials, can go on; what is held stays.
+    case needsURL(DownloadFailure)
+    /// No use in trying again.
+    case fail(DownloadFailure)
+}

@@ -1,0 +1,56 @@
+/// A request header that may not be sent.
+package struct HeaderViolation: Error, Equatable, Sendable {
+    package enum Rule: String, Sendable, CaseIterable {
+        case nameNotToken
+        case valueHasControlCharacter
+        case reserved
+        case tooLarge
+    }
+    /// The header's name; empty when it is not fit to be shown, and for `tooLarge`.
+    package var name: String
+    package var rule: Rule
+
+    package init(name: String, rule: Rule) {
+        self.name = name
+        self.rule = rule
+    }
+
+    /// One sentence; holds nothing of any value.
+    package var message: String {
+        switch rule {
+        case .nameNotToken: "A header name is not a token (RFC 9110, 5.6.2)."
+        case .valueHasControlCharacter: "The header \(name) has a control character in its value."
+        case .reserved: "The header \(name) is set by the service and cannot be given."
+        case .tooLarge: "The headers exceed \(Limits.requestHeadersByteCount) bytes in all."
+        }
+    }
+}
+
+/// What a host may put into a request: libcurl would send any text as it is.
+package enum HeaderRules {
+    /// Throws the first violation.
+    package static func validate(_ headers: [HeaderField]) throws(HeaderViolation) {
+        var byteCount = 0
+        for header in headers {
+            guard HTTPGrammar.isToken(header.name) else { throw HeaderViolation(name: "", rule: .nameNotToken) }
+            // Checked at each step: the sum cannot grow out of bounds.
+            byteCount += header.name.utf8.count + 2 + header.value.utf8.count + 2
+            guard byteCount <= Limits.requestHeadersByteCount else {
+                throw HeaderViolation(name: "", rule: .tooLarge)
+            }
+            guard !reserved.contains(HTTPGrammar.lowercased(header.name)) else {
+                throw HeaderViolation(name: header.name, rule: .reserved)
+            }
+            guard HTTPGrammar.isFieldValue(header.value) else {
+                throw HeaderViolation(name: header.name, rule: .valueHasControlCharacter)
+            }
+        }
+    }
+
+    /// Framing, routing, and all that the request builder decides by itself.
+    private static let reserved: Set<String> = [
+        "accept-encoding", "connection", "content-length", "expect", "host", "http2-settings", "if-match",
+        "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "proxy-authorization",
+        "proxy-connection", "range", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+}

@@ -1,0 +1,70 @@
+/// Every limit that the protocol and the policies name, in one place.
+package enum Limits {
+    // What a host may send.
+
+    /// Bytes of a URL.
+    package static let urlByteCount = 8_192
+    /// Bytes of a file or directory path.
+    package static let pathByteCount = 4_096
+    /// Bytes of all request headers of one download, counted as they travel: `name: value` CR LF.
+    package static let requestHeadersByteCount = 16_384
+    /// Bytes of a download's `metadata`, serialised.
+    package static let metadataByteCount = 4_096
+    /// Bytes of a request id that is a string.
+    package static let requestIDByteCount = 500
+    /// Bytes of a download id.
+    package static let downloadIDByteCount = 64
+    /// Arrays and objects within one another.
+    package static let nestingDepth = 32
+    /// Requests in one batch.
+    package static let batchCount = 64
+    /// Bytes of one line of input, without its end.
+    package static let inputLineByteCount = 1 << 20
+
+    // What goes out.
+
+    /// Bytes of one message to the host; replies to a batch excepted.
+    package static let messageByteCount = 64_000
+    /// Bytes at which a page or an event ends early.
+    package static let pageByteCount = 48_000
+    /// Downloads on one page of `list`, at most and when nothing is said.
+    package static let listPageCount = 100
+    package static let listPageDefaultCount = 50
+    /// Errors that a bulk command lists one by one.
+    package static let bulkErrorCount = 20
+    /// Bytes of exported resume data.
+    package static let resumeDataByteCount = 32_768
+
+    // What a server may do.
+
+    /// Redirects followed for one request.
+    package static let redirectCount = 20
+    /// Times that one run of a download begins anew because the server's file or its answers to ranges changed.
+    package static let restartCount = 3
+    /// Bytes of a file: the largest integer that every JSON reader keeps exact, 2^53 − 1.
+    package static let fileByteCount: Int64 = 9_007_199_254_740_991
+    /// Bytes of an `ETag`, `Last-Modified` or `Content-Type` that is kept; a longer one counts as absent.
+    package static let entityFieldByteCount = 1_024
+    /// Bytes of a `Content-Disposition` that is looked at; a longer one counts as absent.
+    package static let contentDispositionByteCount = 8_192
+    /// The longest wait that a server's `Retry-After` can impose, and the shortest that one means.
+    package static let retryAfterMaxMilliseconds: Int64 = 3_600_000
+    package static let retryAfterMinMilliseconds: Int64 = 1_000
+
+    // What lands on disk.
+
+    /// Bytes of a file name, the partial's suffix included.
+    package static let fileNameByteCount = 240
+
+    /// True for `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`.
+    package static func isDownloadID(_ id: String) -> Bool {
+        let bytes = id.utf8
+        guard let first = bytes.first, bytes.count <= downloadIDByteCount, first.isASCIIAlphanumeric else {
+            return false
+        }
+        return bytes.allSatisfy { byte in
+            byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+                || byte == UInt8(ascii: "-")
+        }
+    }
+}

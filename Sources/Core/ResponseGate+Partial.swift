@@ -1,0 +1,96 @@
+// 206: bytes from the middle, which must be exactly those asked for, of exactly the file held.
+extension ResponseGate {
+    static func partialBody(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
+        let framing: BodyFraming
+        do { framing = try BodyFraming(head) } catch { return fail(error) }
+
+        let type = head.value("Content-Type").map(HTTPGrammar.mediaType)
+        guard type != "multipart/byteranges",
+            let parsed = try? ContentRange.parse(head.values("Content-Range")),
+            let range = parsed.range,
+            framing.byteCount == nil || framing.byteCount == range.byteCount
+        else { return unusable(context, .badRangeResponse) }
+        if !ContentCoding.inForce(head).isEmpty { return unusable(context, .encodedResponse) }
+
+        let entity = Entity(head, totalByteCount: parsed.totalByteCount)
+        if let tooLarge = sizeFailure(context, totalByteCount: parsed.totalByteCount ?? range.upperBound) {
+            return tooLarge
+        }
+        guard let asked = context.asked else { return unaskedPartialBody(context, range, entity) }
+
+        if let obstacle = identityObstacle(context, asked, entity) { return obstacle }
+        // Known twice over: what lies behind the known end belongs to another file.
+        if let total = context.entity?.totalByteCount, range.upperBound > total {
+            return changedWithoutBody(context, .totalChanged, status: 206)
+        }
+        guard range.lowerBound == asked.lowerBound else { return unusable(context, .badRangeResponse) }
+        // A server may send more than asked for; what lies beyond is not taken.
+        let upperBound = min(range.upperBound, asked.upperBound ?? range.upperBound)
+        return .accept(resumed(context, from: range.lowerBound, to: upperBound, entity))
+    }
+
+    /// Whether the bytes may stand beside those held; nil when they may.
+    private static func identityObstacle(
+        _ context: GateContext, _ asked: RangeRequest, _ entity: Entity
+    ) -> GateDecision? {
+        guard let known = context.entity else {
+            // Bytes of nobody knows what.
+            if context.held.isEmpty || context.isTrusting { return nil }
+            return askAgainWhole(context, .noValidator, status: 206)
+        }
+        switch known.likeness(to: entity) {
+        case .same: return nil
+        case .different(let why): return changedWithoutBody(context, why, status: 206)
+        case .unproven:
+            if context.isTrusting { return nil }
+            // An answer to `If-Range` may leave out Last-Modified, never an ETag that exists (RFC 9110, 15.3.7).
+            if asked.ifRange != nil, known.etag == nil, entity.lastModified == nil { return nil }
+            return askAgainWhole(context, .noValidator, status: 206)
+        }
+    }
+
+    /// A 206 to a request without a range: good only for a range that starts the file.
+    private static func unaskedPartialBody(
+        _ context: GateContext, _ range: ByteRange, _ entity: Entity
+    ) -> GateDecision {
+        guard range.lowerBound == 0 else {
+            return fail(.protocol, "The server sent part of the file where all of it was asked for.", status: 206)
+        }
+        let plan = BodyPlan(
+            firstOffset: 0,
+            byteCount: range.byteCount,
+            entity: entity,
+            origin: TransferOrigin(mode: .fresh, offset: 0),
+            discardsHeld: false,
+            isLengthVerified: true,
+            isResumable: context.canResume(entity)
+        )
+        return context.held.isEmpty ? .accept(plan) : wholeOverHeld(context, plan)
+    }
+
+    private static func resumed(
+        _ context: GateContext, from lowerBound: Int64, to upperBound: Int64, _ entity: Entity
+    ) -> BodyPlan {
+        // What is held keeps the identity it was fetched under; only a length not known before is learnt.
+        var recorded = context.entity ?? entity
+        recorded.totalByteCount = recorded.totalByteCount ?? entity.totalByteCount
+        let mode: TransferOrigin.Mode = context.held.isEmpty ? .fresh : .resumed
+        return BodyPlan(
+            firstOffset: lowerBound,
+            byteCount: upperBound - lowerBound,
+            entity: recorded,
+            origin: TransferOrigin(mode: mode, offset: lowerBound),
+            discardsHeld: false,
+            isLengthVerified: true,
+            isResumable: context.canResume(recorded)
+        )
+    }
+
+    /// A 206 that cannot be used as it is.
+    private static func unusable(_ context: GateContext, _ why: TransferOrigin.Why) -> GateDecision {
+        if context.asked == nil {
+            return fail(.protocol, "The server sent an unusable part where the whole file was asked for.", status: 206)
+        }
+        return askAgainWhole(context, why, status: 206)
+    }
+}

@@ -1,0 +1,118 @@
+// 200: the whole file from its first byte, whatever was asked for.
+extension ResponseGate {
+    static func wholeBody(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
+        let framing: BodyFraming
+        do { framing = try BodyFraming(head) } catch { return fail(error) }
+
+        if claimsToBePartial(head, framing) {
+            guard context.asked != nil else {
+                return fail(.protocol, "The server sent part of the file where all of it was asked for.", status: 200)
+            }
+            return askAgainWhole(context, .badRangeResponse, status: head.status)
+        }
+
+        let entity = Entity(head, totalByteCount: framing.byteCount)
+        if let page = webPageInPlaceOfFile(context, entity) { return page }
+        let codings = ContentCoding.inForce(head)
+        let isLabel = ContentCoding.labelsFile(codings, path: context.urlPath, contentType: entity.contentType)
+        if !codings.isEmpty, !isLabel {
+            return fail(
+                .protocol, "The server compressed the file on its way, though it was asked not to.",
+                status: head.status)
+        }
+        if let tooLarge = sizeFailure(context, totalByteCount: framing.byteCount) { return tooLarge }
+
+        let fresh = BodyPlan(
+            firstOffset: 0,
+            byteCount: framing.byteCount,
+            entity: entity,
+            origin: TransferOrigin(mode: .fresh, offset: 0),
+            discardsHeld: false,
+            isLengthVerified: framing.isEndProven,
+            isResumable: context.canResume(entity)
+        )
+        return context.held.isEmpty ? .accept(fresh) : wholeOverHeld(context, fresh)
+    }
+
+    /// A whole body while bytes are held.
+    static func wholeOverHeld(_ context: GateContext, _ plan: BodyPlan) -> GateDecision {
+        switch context.entity?.likeness(to: plan.entity) ?? .unproven {
+        case .different(let why):
+            if isRemainder(context, plan) { return askAgainWhole(context, .badRangeResponse, status: 200) }
+            return restart(context, plan, why: why, isSameFile: false)
+        case .same:
+            let refuses = plan.entity.refusesRanges || context.entity?.refusesRanges == true
+            if context.asked?.ifRange != nil, !context.quirks.isIfRangeBroken, !refuses,
+                context.restartCount < Limits.restartCount
+            {
+                return .retryWithoutIfRange
+            }
+            return restart(context, plan, why: reasonForSame(context), isSameFile: true)
+        case .unproven where context.isTrusting:
+            return restart(context, plan, why: reasonForSame(context), isSameFile: true)
+        case .unproven:
+            // After `If-Range`, a 200 that proves nothing says that the validator is no longer right.
+            let why: TransferOrigin.Why =
+                context.asked?.ifRange != nil ? .validatorChanged : context.quirks.rangesGivenUp ?? .noValidator
+            return restart(context, plan, why: why, isSameFile: false)
+        }
+    }
+
+    /// Takes the body from its first byte in place of what is held, if `onChange` lets it.
+    private static func restart(
+        _ context: GateContext, _ plan: BodyPlan, why: TransferOrigin.Why, isSameFile: Bool
+    ) -> GateDecision {
+        if !isSameFile {
+            switch context.onChange {
+            case .restart: break
+            case .fail, .keepBoth: return .remoteChanged(why)
+            }
+        }
+        let isChange = why == .validatorChanged || why == .totalChanged
+        if isChange, !isSameFile, context.asked != nil, context.restartCount >= Limits.restartCount {
+            return changesTooOften
+        }
+        var plan = plan
+        plan.origin = TransferOrigin(mode: .restarted, offset: 0, why: why)
+        plan.discardsHeld = true
+        if why == .rangeIgnored { plan.isResumable = false }
+        return .accept(plan)
+    }
+
+    /// Why the same file comes whole.
+    private static func reasonForSame(_ context: GateContext) -> TransferOrigin.Why {
+        if context.asked != nil { return .rangeIgnored }
+        return ResumePlanner.reasonForWhole(
+            entity: context.entity, resumePolicy: context.resumePolicy, hasChecksum: context.hasChecksum,
+            quirks: context.quirks) ?? .rangeIgnored
+    }
+
+    /// True when the length is what a range to the end would have had: rather a wrong status than a new file.
+    private static func isRemainder(_ context: GateContext, _ plan: BodyPlan) -> Bool {
+        guard let asked = context.asked, asked.lowerBound > 0, let length = plan.byteCount,
+            let total = context.entity?.totalByteCount
+        else { return false }
+        return length == total - asked.lowerBound
+    }
+
+    /// True for a 200 whose `Content-Range` and length agree that the body is not the whole file.
+    private static func claimsToBePartial(_ head: ResponseHead, _ framing: BodyFraming) -> Bool {
+        guard let claim = try? ContentRange.parse(head.values("Content-Range")), let range = claim.range else {
+            return false
+        }
+        if range.lowerBound == 0, range.upperBound == claim.totalByteCount ?? framing.byteCount { return false }
+        // With the whole length beside it, the field is only out of place.
+        return framing.byteCount == nil || framing.byteCount != claim.totalByteCount
+    }
+
+    /// A log-in or error page that comes with 200 where a file was: nothing to throw bytes away for.
+    private static func webPageInPlaceOfFile(_ context: GateContext, _ entity: Entity) -> GateDecision? {
+        guard !context.held.isEmpty, let known = context.entity, known.contentType != nil, !known.isWebPage,
+            entity.isWebPage, known.likeness(to: entity) != .same
+        else { return nil }
+        return .needsURL(
+            DownloadFailure(
+                .urlExpired, "The server answers with a web page where a file was.", isRetryable: false,
+                httpStatus: 200))
+    }
+}

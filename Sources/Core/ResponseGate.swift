@@ -1,0 +1,126 @@
+/// Decides what a response is worth before the first byte of its body: no byte reaches a file without it.
+///
+/// A table by status, then by what the head says against what is held (RFC 9110; and what servers get wrong).
+package enum ResponseGate {
+    /// The decision for the head of a final response.
+    package static func decide(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
+        switch head.status {
+        case 200, 203: wholeBody(context, head)
+        case 206: partialBody(context, head)
+        case 301, 302, 303, 307, 308: redirect(head)
+        case 400 where context.asked != nil: askAgainWhole(context, .rangeRejected, status: 400)
+        case 401, 403, 410: refused(context, head)
+        case 407: fail(.proxy, "The proxy asks for credentials that it was not given.", status: 407)
+        case 412 where context.asked != nil: changedWithoutBody(context, .validatorChanged, status: 412)
+        case 416: unsatisfiable(context, head)
+        case let status where RetryPolicy.isTransient(status: status): transient(context, head)
+        default: unexpected(head)
+        }
+    }
+
+    /// Redirects: one target, or none (RFC 9110, 15.4).
+    private static func redirect(_ head: ResponseHead) -> GateDecision {
+        switch RedirectPolicy.location(head) {
+        case .success(let location): .redirect(location: location)
+        case .failure(let failure): .fail(failure)
+        }
+    }
+
+    /// 401, 403 and 410: with bytes held it is rather the link that ran out than the file that never was.
+    private static func refused(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
+        let message = "The server answered \(head.status)."
+        if context.held.isEmpty { return fail(.httpStatus, message, status: head.status) }
+        return .needsURL(
+            DownloadFailure(
+                .urlExpired, "\(message) The bytes held are kept for a new URL or new headers.", isRetryable: false,
+                httpStatus: head.status))
+    }
+
+    /// 416: only evidence, never success by itself (RFC 9110, 15.5.17).
+    private static func unsatisfiable(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
+        guard let asked = context.asked else {
+            return fail(.rangeUnsupported, "The server refused a range that was not asked for.", status: 416)
+        }
+        guard let range = try? ContentRange.parse(head.values("Content-Range")), range.range == nil,
+            let total = range.totalByteCount, !context.held.isEmpty
+        else { return askAgainWhole(context, .rangeRejected, status: 416) }
+
+        let known = context.entity?.totalByteCount ?? total
+        if known != total || context.held.clipped(to: total) != context.held {
+            return changedWithoutBody(context, .totalChanged, status: 416)
+        }
+        // `If-Range` is looked at before `Range`: had the validator been another, the answer would have been 200.
+        let isProven = asked.ifRange != nil || context.isTrusting
+        if isProven, context.held.isComplete(total) { return .finishedAlready }
+        return askAgainWhole(context, .rangeRejected, status: 416)
+    }
+
+    /// Statuses that time may mend.
+    private static func transient(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
+        let wait = RetryAfter.milliseconds(head, nowSeconds: context.nowSeconds)
+        let isRateLimited = head.status == 429 || (head.status == 503 && wait != nil)
+        let failure = DownloadFailure(
+            isRateLimited ? .rateLimited : .httpStatus, "The server answered \(head.status).", isRetryable: true,
+            httpStatus: head.status)
+        return .retry(RetryAdvice(failure: failure, retryAfterMilliseconds: wait, isRateLimited: isRateLimited))
+    }
+
+    private static func unexpected(_ head: ResponseHead) -> GateDecision {
+        switch head.status {
+        case 204, 205, 304:
+            fail(.httpStatus, "The server answered \(head.status), which carries no file.", status: head.status)
+        case 100..<200:
+            fail(.protocol, "The server sent an interim answer in place of a final one.", status: head.status)
+        default:
+            fail(.httpStatus, "The server answered \(head.status).", status: head.status)
+        }
+    }
+}
+
+// What several rows share.
+extension ResponseGate {
+    /// The range cannot be had this way: ask for everything, if that was not tried too often.
+    static func askAgainWhole(_ context: GateContext, _ why: TransferOrigin.Why, status: Int) -> GateDecision {
+        if context.asked != nil, context.restartCount < Limits.restartCount { return .retryWithoutRange(why) }
+        if why == .validatorChanged || why == .totalChanged { return changesTooOften }
+        return fail(.rangeUnsupported, "The server's answers to range requests cannot be used.", status: status)
+    }
+
+    /// Another version, in a response whose body is of no use.
+    static func changedWithoutBody(_ context: GateContext, _ why: TransferOrigin.Why, status: Int) -> GateDecision {
+        if context.held.isEmpty { return askAgainWhole(context, why, status: status) }
+        switch context.onChange {
+        case .restart: return askAgainWhole(context, why, status: status)
+        case .fail, .keepBoth: return .remoteChanged(why)
+        }
+    }
+
+    static func fail(_ kind: FailureKind, _ message: String, status: Int? = nil) -> GateDecision {
+        .fail(DownloadFailure(kind, message, isRetryable: false, httpStatus: status))
+    }
+
+    static func fail(_ field: MalformedField) -> GateDecision {
+        fail(.protocol, "The server's \(field.name) \(field.rule).")
+    }
+
+    static var changesTooOften: GateDecision {
+        fail(.remoteChanged, "The server's file changed again and again while it was downloaded.")
+    }
+
+    /// The size limit's verdict on a length.
+    static func sizeFailure(_ context: GateContext, totalByteCount: Int64?) -> GateDecision? {
+        guard let limit = context.maxFileByteCount, let totalByteCount, totalByteCount > limit else { return nil }
+        return fail(.sizeLimit, "The file has \(totalByteCount) bytes; the limit is \(limit).")
+    }
+}
+
+extension GateContext {
+    /// True when bytes may be joined without a strong validator.
+    var isTrusting: Bool { ResumePlanner.isTrusting(resumePolicy, hasChecksum: hasChecksum) }
+
+    /// Whether a later interruption could go on from the bytes of this entity.
+    func canResume(_ entity: Entity) -> Bool {
+        ResumePlanner.reasonForWhole(
+            entity: entity, resumePolicy: resumePolicy, hasChecksum: hasChecksum, quirks: quirks) == nil
+    }
+}

@@ -1,0 +1,37 @@
+/// Who holds a slot, and on which host.
+///
+/// Both operations may be repeated for one id without effect, so that no path through the engine leaks a slot or
+/// frees one twice.
+package struct SlotLedger: Equatable, Sendable {
+    private var hostsByID: [String: String] = [:]
+    private var counts: [String: Int] = [:]
+
+    package init() {}
+
+    /// How many slots are in use.
+    package var activeCount: Int { hostsByID.count }
+
+    /// How many of them on that host.
+    package func activeCount(host: String) -> Int { counts[host] ?? 0 }
+
+    package func holds(_ id: String) -> Bool { hostsByID[id] != nil }
+
+    /// Gives the download a slot; false when it has one on that host already.  One on another host moves.
+    @discardableResult
+    package mutating func acquire(_ id: String, host: String) -> Bool {
+        if hostsByID[id] == host { return false }
+        release(id)
+        hostsByID[id] = host
+        counts[host, default: 0] += 1
+        return true
+    }
+
+    /// Takes the slot back; false when it had none.
+    @discardableResult
+    package mutating func release(_ id: String) -> Bool {
+        guard let host = hostsByID.removeValue(forKey: id) else { return false }
+        let count = activeCount(host: host) - 1
+        counts[host] = count > 0 ? count : nil
+        return true
+    }
+}
