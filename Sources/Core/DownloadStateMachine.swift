@@ -1,5 +1,6 @@
 /// Where a download stands, as the wire shows it.
 package struct DownloadStatus: Equatable, Hashable, Sendable {
+    /// The state proper.
     package var state: DownloadState
     /// Only while waiting or paused.
     package var reason: StateReason?
@@ -40,6 +41,7 @@ package enum WaitReason: String, Sendable, CaseIterable {
     case diskFull
     case needsUrl
 
+    /// The same, among all reasons.
     package var stateReason: StateReason {
         switch self {
         case .retry: .retry

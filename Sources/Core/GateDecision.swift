@@ -6,8 +6,11 @@ package struct GateContext: Equatable, Sendable {
     package var held: ByteRangeSet
     /// The range that was asked for; nil for the whole file.
     package var asked: RangeRequest?
+    /// What to do when the file is another one, or cannot be proven the same.
     package var onChange: OnChange
+    /// How much proof joining bytes needs.
     package var resumePolicy: ResumePolicy
+    /// True when a digest will judge the whole: then joining needs no strong validator.
     package var hasChecksum: Bool
     /// The largest file wanted, in bytes; nil for any.
     package var maxFileByteCount: Int64?
@@ -17,6 +20,7 @@ package struct GateContext: Equatable, Sendable {
     package var nowSeconds: Int64
     /// How often this run already began anew, or asked again, because of what the gate saw.
     package var restartCount: Int
+    /// What was learnt about this origin.
     package var quirks: RangeQuirks
 
     package init(
@@ -57,6 +61,7 @@ package struct BodyPlan: Equatable, Sendable {
     package var byteCount: Int64?
     /// What to record of the file before the first byte is written.
     package var entity: Entity
+    /// How the transfer begins, for the record and the wire.
     package var origin: TransferOrigin
     /// True when the bytes held belong to another version, or cannot be built on: forget them first.
     package var discardsHeld: Bool
@@ -86,6 +91,7 @@ package struct BodyPlan: Equatable, Sendable {
 
 /// A failure that time may mend.
 package struct RetryAdvice: Equatable, Sendable {
+    /// What went wrong; always retryable.
     package var failure: DownloadFailure
     /// How long the server asks to wait; nil when it does not say.
     package var retryAfterMilliseconds: Int64?

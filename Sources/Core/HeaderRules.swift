@@ -1,5 +1,6 @@
 /// A request header that may not be sent.
 package struct HeaderViolation: Error, Equatable, Sendable {
+    /// What can be wrong with a header.
     package enum Rule: String, Sendable, CaseIterable {
         case nameNotToken
         case valueHasControlCharacter
@@ -8,6 +9,7 @@ package struct HeaderViolation: Error, Equatable, Sendable {
     }
     /// The header's name; empty when it is not fit to be shown, and for `tooLarge`.
     package var name: String
+    /// What it breaks.
     package var rule: Rule
 
     package init(name: String, rule: Rule) {

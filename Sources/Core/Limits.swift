@@ -27,8 +27,9 @@ package enum Limits {
     package static let messageByteCount = 64_000
     /// Bytes at which a page or an event ends early.
     package static let pageByteCount = 48_000
-    /// Downloads on one page of `list`, at most and when nothing is said.
+    /// Downloads on one page of `list`, at most.
     package static let listPageCount = 100
+    /// The same when nothing is said.
     package static let listPageDefaultCount = 50
     /// Errors that a bulk command lists one by one.
     package static let bulkErrorCount = 20
@@ -47,8 +48,9 @@ package enum Limits {
     package static let entityFieldByteCount = 1_024
     /// Bytes of a `Content-Disposition` that is looked at; a longer one counts as absent.
     package static let contentDispositionByteCount = 8_192
-    /// The longest wait that a server's `Retry-After` can impose, and the shortest that one means.
+    /// The longest wait that a server's `Retry-After` can impose.
     package static let retryAfterMaxMilliseconds: Int64 = 3_600_000
+    /// The shortest wait that one means.
     package static let retryAfterMinMilliseconds: Int64 = 1_000
 
     // What lands on disk.

@@ -4,6 +4,7 @@ package struct Origin: Equatable, Hashable, Sendable {
     package let scheme: String
     /// In lower case; an IPv6 address as the URL has it.
     package let host: String
+    /// Never left open: the scheme's own if the URL names none.
     package let port: Int
 
     /// Scheme and host in any case; without a port, the scheme's own (0 for a scheme that is not http or https).

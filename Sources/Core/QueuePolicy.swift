@@ -20,9 +20,12 @@ package struct QueuePolicy: Sendable {
 
     package init() {}
 
+    /// How many wait.
     package var count: Int { hostsByID.count }
+    /// True when nobody waits.
     package var isEmpty: Bool { hostsByID.isEmpty }
 
+    /// True while the download waits.
     package func contains(_ id: String) -> Bool { hostsByID[id] != nil }
 
     /// Adds a download, or moves it to where its new values belong.

@@ -1,5 +1,6 @@
 /// The range that a request asks for (RFC 9110, 14.2).
 package struct RangeRequest: Equatable, Hashable, Sendable {
+    /// The first offset that is wanted.
     package var lowerBound: Int64
     /// The first offset that is not wanted; nil asks to the end.
     package var upperBound: Int64?

@@ -14,6 +14,7 @@ package struct SlotLedger: Equatable, Sendable {
     /// How many of them on that host.
     package func activeCount(host: String) -> Int { counts[host] ?? 0 }
 
+    /// True while the download has a slot.
     package func holds(_ id: String) -> Bool { hostsByID[id] != nil }
 
     /// Gives the download a slot; false when it has one on that host already.  One on another host moves.
