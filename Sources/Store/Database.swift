@@ -1,0 +1,105 @@
+internal import CSQLite
+
+/// One SQLite connection.  Isolation: one thread at a time (SQLITE_OPEN_NOMUTEX).
+///
+/// Opening changes nothing in the file: `beginService` does.
+@safe package struct Database: ~Copyable {
+    private let raw: OpaquePointer
+
+    /// Opens the file, or makes it with the mode of another one.
+    ///
+    /// - Parameters:
+    ///   - path: absolute.
+    ///   - modeSource: a file whose permissions a new database gets, and with it its `-wal` and `-shm`
+    ///     (sqlite.org/uri.html, `modeof`): no umask is touched and we never open the file ourselves.
+    ///   - busyLimitMilliseconds: how long to wait for another process's lock.
+    package init(path: String, modeSource: String, busyLimitMilliseconds: Int32) throws(StoreError) {
+        let name = "file:\(Self.percentEncoded(path))?modeof=\(Self.percentEncoded(modeSource))"
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
+        var handle: OpaquePointer?
+        let code = unsafe sqlite3_open_v2(name, &handle, flags, nil)
+        guard code == SQLITE_OK, let handle = unsafe handle else {
+            defer { _ = unsafe sqlite3_close_v2(handle) }
+            throw unsafe Self.failure(handle, code)
+        }
+        unsafe raw = handle
+        _ = unsafe sqlite3_extended_result_codes(handle, 0)
+        _ = unsafe csqlite_set_busy_limit(handle, busyLimitMilliseconds)
+        // Until we know whose database it is: closing must not write to it.
+        _ = unsafe csqlite_set_checkpoints_on_close(handle, false)
+    }
+
+    deinit { _ = unsafe sqlite3_close_v2(raw) }
+
+    /// Sets what every connection that works with the file needs: WAL, synchronous FULL.
+    package borrowing func beginService() throws(StoreError) {
+        try run("PRAGMA journal_mode=WAL")
+        try run("PRAGMA synchronous=FULL")
+        try run("PRAGMA temp_store=MEMORY")
+        try run("PRAGMA trusted_schema=OFF")
+        // A burst may grow the log; a later checkpoint gives the room back.
+        try run("PRAGMA journal_size_limit=16777216")
+        _ = unsafe csqlite_set_checkpoints_on_close(raw, true)
+    }
+
+    /// Runs statements and ignores their rows.
+    package borrowing func run(_ sql: String) throws(StoreError) {
+        let code = unsafe sqlite3_exec(raw, sql, nil, nil, nil)
+        if code != SQLITE_OK { throw unsafe Self.failure(raw, code) }
+    }
+
+    package borrowing func prepare(_ sql: String) throws(StoreError) -> Statement {
+        var statement: OpaquePointer?
+        let code = unsafe sqlite3_prepare_v3(raw, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement = unsafe statement else { throw unsafe Self.failure(raw, code) }
+        return unsafe Statement(owning: statement)
+    }
+
+    /// The first column of the first row, as an integer; 0 when there is no row.
+    package borrowing func integer(_ sql: String) throws(StoreError) -> Int64 {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.integer(0) : 0
+    }
+
+    /// The first column of the first row, as text; empty when there is no row.
+    package borrowing func text(_ sql: String) throws(StoreError) -> String {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.text(0) : ""
+    }
+
+    /// How many rows the last INSERT, UPDATE or DELETE changed.
+    package borrowing func changedRowCount() -> Int {
+        Int(unsafe sqlite3_changes(raw))
+    }
+
+    package borrowing func isInTransaction() -> Bool {
+        unsafe sqlite3_get_autocommit(raw) == 0
+    }
+
+    /// What the connection says of its last failed call.
+    static func failure(_ handle: OpaquePointer?, _ code: Int32) -> StoreError {
+        let text = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) }
+        return unsafe StoreError(
+            code: code & 0xff,
+            extendedCode: handle == nil ? code : sqlite3_extended_errcode(handle),
+            systemErrno: handle == nil ? 0 : sqlite3_system_errno(handle),
+            message: text ?? "out of memory"
+        )
+    }
+
+    private static func percentEncoded(_ path: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var result: [UInt8] = []
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "-"):
+                result.append(byte)
+            default:
+                result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}

@@ -1,0 +1,126 @@
+package import Core
+
+/// What to list.
+package struct ListQuery: Equatable, Sendable {
+    package static let maxLimit = 500
+
+    /// By how downloads read; nil for all.
+    package var states: Set<DownloadState>?
+    package var ids: [String]?
+    /// Only what changed after this revision, removals included.
+    package var changedSince: Int64?
+    /// How many downloads and removals a page has at most, 1 to `maxLimit`.
+    package var limit: Int
+    /// Where the page before this one ended.
+    package var cursor: String?
+
+    package init(
+        states: Set<DownloadState>? = nil,
+        ids: [String]? = nil,
+        changedSince: Int64? = nil,
+        limit: Int = 50,
+        cursor: String? = nil
+    ) {
+        self.states = states
+        self.ids = ids
+        self.changedSince = changedSince
+        self.limit = min(max(limit, 1), Self.maxLimit)
+        self.cursor = cursor
+    }
+
+    /// Tells this query's cursors from those of another one.
+    var fingerprint: UInt64 {
+        var text = "\(changedSince.map { String($0) } ?? "-");"
+        for state in DownloadState.allCases where states?.contains(state) == true { text += state.rawValue + "," }
+        text += states == nil ? "*;" : ";"
+        for id in ids ?? ["*"] { text += id + "," }
+        return text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+}
+
+/// A download that is gone.
+package struct Tombstone: Equatable, Sendable {
+    package let id: String
+    package let revision: Int64
+
+    package init(id: String, revision: Int64) {
+        self.id = id
+        self.revision = revision
+    }
+}
+
+/// Some of what a query asks for: in order of creation, or with `changedSince` in order of change.
+package struct ListPage: Equatable, Sendable {
+    package private(set) var records: [LoadedRecord]
+    /// With `changedSince`: what was removed, in order of removal.
+    package private(set) var removed: [Tombstone]
+    /// Nil on the last page.
+    package private(set) var nextCursor: String?
+    /// What to ask for next with `changedSince`: the revision as the first page was read, so nothing is missed.
+    package let revision: Int64
+    private let fingerprint: UInt64
+    private let isByRevision: Bool
+
+    init(
+        records: [LoadedRecord],
+        removed: [Tombstone],
+        next: ListCursor?,
+        revision: Int64,
+        query: ListQuery
+    ) {
+        self.records = records
+        self.removed = removed
+        self.nextCursor = next?.text
+        self.revision = revision
+        fingerprint = query.fingerprint
+        isByRevision = query.changedSince != nil
+    }
+
+    /// The page's beginning with so many downloads, and a cursor to where it was cut: for replies that may not grow.
+    ///
+    /// With `changedSince` removals that come after the cut go too.
+    package func prefix(_ recordCount: Int) -> ListPage {
+        guard recordCount < records.count, recordCount >= 0 else { return self }
+        let cut = position(records[recordCount])
+        var page = self
+        page.records = Array(records.prefix(recordCount))
+        if isByRevision { page.removed = removed.filter { $0.revision < cut } }
+        page.nextCursor = ListCursor(position: cut - 1, revision: revision, fingerprint: fingerprint).text
+        return page
+    }
+
+    private func position(_ loaded: LoadedRecord) -> Int64 {
+        isByRevision ? loaded.record.revision : loaded.record.sequence
+    }
+}
+
+/// Where a page ended; opaque to clients.
+struct ListCursor: Equatable {
+    /// The last sequence, or the last revision, that was told.
+    let position: Int64
+    /// As the first page was read.
+    let revision: Int64
+    let fingerprint: UInt64
+
+    init(position: Int64, revision: Int64, fingerprint: UInt64) {
+        self.position = position
+        self.revision = revision
+        self.fingerprint = fingerprint
+    }
+
+    var text: String {
+        [String(position, radix: 36), String(revision, radix: 36), String(fingerprint, radix: 36)]
+            .joined(separator: ".")
+    }
+
+    /// Nil for anything but a cursor of that query.
+    init?(_ text: String, for query: ListQuery) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard text.utf8.count <= 64, parts.count == 3,
+            let position = Int64(parts[0], radix: 36), position >= 0,
+            let revision = Int64(parts[1], radix: 36), revision >= 0,
+            let fingerprint = UInt64(parts[2], radix: 36), fingerprint == query.fingerprint
+        else { return nil }
+        self.init(position: position, revision: revision, fingerprint: fingerprint)
+    }
+}

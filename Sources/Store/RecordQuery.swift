@@ -1,0 +1,89 @@
+/// The statements that the store runs, each prepared once.
+enum RecordQuery: Int, CaseIterable {
+    case byID
+    case bySequence
+    case byRequest
+    case byPath
+    case insert
+    case update
+    case updateProgress
+    case updatePath
+    case takeOver
+    case release
+    case delete
+    case insertTombstone
+    case deleteTombstone
+    case lastTombstoneToTrim
+    case trimTombstones
+    case tombstonesAfter
+    case meta
+    case setMeta
+    case nextOwner
+    case sequencesByOwner
+    case sequencesByOwnerAndReason
+    case sequencesAfter
+    case sequenceOfID
+    case changesAfter
+    case counts
+
+    var sql: String {
+        switch self {
+        case .byID: Self.select + "id=?1"
+        case .bySequence: Self.select + "sequence=?1"
+        case .byRequest: Self.select + "destinationKey=?1 AND url=?2 AND \(Schema.notFinal) ORDER BY sequence LIMIT 1"
+        case .byPath: Self.select + "path=?1 AND path IS NOT NULL AND \(Schema.notFinal)"
+        case .insert: Self.insertion
+        case .update: Self.replacement
+        case .updateProgress:
+            """
+            UPDATE download SET durable=?4, transferredByteCount=?5, wastedByteCount=?6
+            WHERE id=?1 AND owner=?2 AND attempt=?3
+            """
+        case .updatePath: "UPDATE download SET path=?3, revision=?4 WHERE id=?1 AND owner=?2"
+        case .takeOver:
+            """
+            UPDATE download SET owner=?3, state=?4, reason=?5, written=?6, slot=NULL, revision=?7
+            WHERE id=?1 AND owner=?2
+            """
+        case .release: "UPDATE download SET owner=0, revision=?3 WHERE id=?1 AND owner=?2"
+        case .delete: "DELETE FROM download WHERE id=?1"
+        case .insertTombstone: "INSERT OR REPLACE INTO removed(revision, id) VALUES(?1, ?2)"
+        case .deleteTombstone: "DELETE FROM removed WHERE id=?1"
+        case .lastTombstoneToTrim: "SELECT revision FROM removed ORDER BY revision DESC LIMIT 1 OFFSET ?1"
+        case .trimTombstones: "DELETE FROM removed WHERE revision<=?1"
+        case .tombstonesAfter: "SELECT revision, id FROM removed WHERE revision>?1 ORDER BY revision LIMIT ?2"
+        case .meta: "SELECT value FROM meta WHERE key=?1"
+        case .setMeta: "UPDATE meta SET value=?2 WHERE key=?1"
+        case .nextOwner: "SELECT min(owner) FROM download WHERE state=?1 AND owner>?2"
+        case .sequencesByOwner:
+            "SELECT sequence FROM download WHERE state=?1 AND owner=?2 AND sequence>?3 ORDER BY sequence LIMIT ?4"
+        case .sequencesByOwnerAndReason:
+            """
+            SELECT sequence FROM download WHERE state=?1 AND owner=?2 AND sequence>?3 AND reason=?5
+            ORDER BY sequence LIMIT ?4
+            """
+        case .sequencesAfter: "SELECT sequence FROM download WHERE sequence>?1 ORDER BY sequence LIMIT ?2"
+        case .sequenceOfID: "SELECT sequence FROM download WHERE id=?1"
+        case .changesAfter:
+            "SELECT revision, sequence, state, owner, id FROM download WHERE revision>?1 ORDER BY revision"
+        case .counts: "SELECT state, owner, count(*) FROM download GROUP BY state, owner"
+        }
+    }
+
+    /// The parameter of `update` that names the owner which the row must have.
+    static let expectedOwner = Int32(RecordColumn.allCases.count + 1)
+
+    private static var columns: String { RecordColumn.allCases.map(\.name).joined(separator: ",") }
+    private static var select: String { "SELECT \(columns) FROM download WHERE " }
+
+    private static var insertion: String {
+        let parameters = RecordColumn.allCases.map { "?\($0.parameter)" }.joined(separator: ",")
+        return "INSERT INTO download(\(columns)) VALUES(\(parameters))"
+    }
+
+    private static var replacement: String {
+        let settings = RecordColumn.allCases.filter { $0 != .id && $0 != .sequence }
+            .map { "\($0.name)=?\($0.parameter)" }.joined(separator: ",")
+        return "UPDATE download SET \(settings) WHERE id=?\(RecordColumn.id.parameter) AND owner=?\(expectedOwner)"
+    }
+}

@@ -1,0 +1,299 @@
+internal import Core
+
+/// The rows of the database: one method a statement, no rules.  Isolation: the store thread.
+final class RecordTable {
+    private final class Prepared {
+        let statement: Statement
+        init(_ statement: consuming Statement) { self.statement = statement }
+    }
+
+    private let database: Database
+    private var prepared = [Prepared?](repeating: nil, count: RecordQuery.allCases.count)
+
+    init(_ database: consuming Database) {
+        self.database = database
+    }
+
+    var isInTransaction: Bool { database.isInTransaction() }
+
+    func run(_ sql: String) throws(StoreError) { try database.run(sql) }
+
+    // MARK: Rows
+
+    func find(id: String) throws(StoreError) -> DownloadRecord? {
+        try first(.byID) { statement throws(StoreError) in try statement.bind(1, id) }
+    }
+
+    func find(sequence: Int64) throws(StoreError) -> DownloadRecord? {
+        try first(.bySequence) { statement throws(StoreError) in try statement.bind(1, sequence) }
+    }
+
+    /// A download that is not final, of the URL and to the destination asked for.
+    func find(destinationKey: String, url: String) throws(StoreError) -> DownloadRecord? {
+        try first(.byRequest) { statement throws(StoreError) in
+            try statement.bind(1, destinationKey)
+            try statement.bind(2, url)
+        }
+    }
+
+    /// The download, not final, that holds the destination.
+    func find(holding path: String) throws(StoreError) -> DownloadRecord? {
+        try first(.byPath) { statement throws(StoreError) in try statement.bind(1, path) }
+    }
+
+    func insert(_ record: DownloadRecord, owner: Int64, revision: Int64) throws(StoreError) {
+        _ = try change(.insert) { statement throws(StoreError) in
+            try statement.bind(record, owner: owner, sequence: revision, revision: revision)
+        }
+    }
+
+    /// False when the row is gone or not the expected owner's.
+    func update(
+        _ record: DownloadRecord,
+        owner: Int64,
+        expectedOwner: Int64,
+        revision: Int64
+    ) throws(StoreError) -> Bool {
+        try change(.update) { statement throws(StoreError) in
+            try statement.bind(record, owner: owner, sequence: record.sequence, revision: revision)
+            try statement.bind(RecordQuery.expectedOwner, expectedOwner)
+        }
+    }
+
+    func update(_ save: ProgressSave, expectedOwner: Int64) throws(StoreError) -> Bool {
+        try change(.updateProgress) { statement throws(StoreError) in
+            try statement.bind(1, save.id)
+            try statement.bind(2, expectedOwner)
+            try statement.bind(3, save.attempt)
+            try statement.bind(4, rangesText(save.durable))
+            try statement.bind(5, save.transferredByteCount)
+            try statement.bind(6, save.wastedByteCount)
+        }
+    }
+
+    func updatePath(id: String, _ path: String, expectedOwner: Int64, revision: Int64) throws(StoreError) -> Bool {
+        try change(.updatePath) { statement throws(StoreError) in
+            try statement.bind(1, id)
+            try statement.bind(2, expectedOwner)
+            try statement.bind(3, path)
+            try statement.bind(4, revision)
+        }
+    }
+
+    /// Changes the owner from the one that was read, with the state and marks as they read now.
+    func takeOver(
+        _ record: DownloadRecord,
+        from oldOwner: Int64,
+        to newOwner: Int64,
+        revision: Int64
+    ) throws(StoreError) -> Bool {
+        try change(.takeOver) { statement throws(StoreError) in
+            try statement.bind(1, record.id)
+            try statement.bind(2, oldOwner)
+            try statement.bind(3, newOwner)
+            try statement.bind(4, record.state.rawValue)
+            try statement.bind(5, record.reason?.rawValue)
+            try statement.bind(6, record.written.map { ProgressSlot.encode($0) })
+            try statement.bind(7, revision)
+        }
+    }
+
+    func release(id: String, expectedOwner: Int64, revision: Int64) throws(StoreError) -> Bool {
+        try change(.release) { statement throws(StoreError) in
+            try statement.bind(1, id)
+            try statement.bind(2, expectedOwner)
+            try statement.bind(3, revision)
+        }
+    }
+
+    func delete(id: String) throws(StoreError) {
+        _ = try change(.delete) { statement throws(StoreError) in try statement.bind(1, id) }
+    }
+
+    // MARK: Tombstones and counters
+
+    func insertTombstone(_ tombstone: Tombstone) throws(StoreError) {
+        _ = try change(.insertTombstone) { statement throws(StoreError) in
+            try statement.bind(1, tombstone.revision)
+            try statement.bind(2, tombstone.id)
+        }
+    }
+
+    func deleteTombstone(id: String) throws(StoreError) {
+        _ = try change(.deleteTombstone) { statement throws(StoreError) in try statement.bind(1, id) }
+    }
+
+    /// Keeps the newest tombstones; the revision of the newest that went, or nil when none did.
+    func trimTombstones(keeping count: Int) throws(StoreError) -> Int64? {
+        let revisions = try integers(.lastTombstoneToTrim) { statement throws(StoreError) in
+            try statement.bind(1, Int64(count))
+        }
+        guard let revision = revisions.first else { return nil }
+        _ = try change(.trimTombstones) { statement throws(StoreError) in try statement.bind(1, revision) }
+        return revision
+    }
+
+    func tombstones(after revision: Int64, limit: Int) throws(StoreError) -> [Tombstone] {
+        var result: [Tombstone] = []
+        try rows(.tombstonesAfter) { statement throws(StoreError) in
+            try statement.bind(1, revision)
+            try statement.bind(2, Int64(limit))
+        } each: { statement in
+            result.append(Tombstone(id: statement.text(1), revision: statement.integer(0)))
+            return true
+        }
+        return result
+    }
+
+    func meta(_ key: String) throws(StoreError) -> Int64 {
+        try integers(.meta) { statement throws(StoreError) in try statement.bind(1, key) }.first ?? 0
+    }
+
+    func setMeta(_ key: String, _ value: Int64) throws(StoreError) {
+        _ = try change(.setMeta) { statement throws(StoreError) in
+            try statement.bind(1, key)
+            try statement.bind(2, value)
+        }
+    }
+
+    // MARK: Searching
+
+    /// The owners of the rows that are stored with a state; 0 for those that nobody owns.
+    func owners(_ state: DownloadState) throws(StoreError) -> [Int64] {
+        var owners: [Int64] = []
+        while true {
+            let last = owners.last ?? -1
+            var next: Int64?
+            try rows(.nextOwner) { statement throws(StoreError) in
+                try statement.bind(1, state.rawValue)
+                try statement.bind(2, last)
+            } each: { statement in
+                next = statement.optionalInteger(0)
+                return false
+            }
+            guard let next else { return owners }
+            owners.append(next)
+        }
+    }
+
+    /// The first rows after a sequence that are stored with a state, an owner and, unless nil, a reason.
+    func sequences(
+        _ state: DownloadState,
+        owner: Int64,
+        reason: StateReason? = nil,
+        after sequence: Int64,
+        limit: Int
+    ) throws(StoreError) -> [Int64] {
+        let query: RecordQuery = reason == nil ? .sequencesByOwner : .sequencesByOwnerAndReason
+        return try integers(query) { statement throws(StoreError) in
+            try statement.bind(1, state.rawValue)
+            try statement.bind(2, owner)
+            try statement.bind(3, sequence)
+            try statement.bind(4, Int64(limit))
+            if let reason { try statement.bind(5, reason.rawValue) }
+        }
+    }
+
+    func sequences(after sequence: Int64, limit: Int) throws(StoreError) -> [Int64] {
+        try integers(.sequencesAfter) { statement throws(StoreError) in
+            try statement.bind(1, sequence)
+            try statement.bind(2, Int64(limit))
+        }
+    }
+
+    func sequence(id: String) throws(StoreError) -> Int64? {
+        try integers(.sequenceOfID) { statement throws(StoreError) in try statement.bind(1, id) }.first
+    }
+
+    /// A row's change, with as much of the row as a filter needs.
+    struct Change {
+        let revision: Int64
+        let sequence: Int64
+        let state: DownloadState
+        let owner: Int64
+        let id: String
+    }
+
+    /// The first changes after a revision that pass.
+    func changes(
+        after revision: Int64,
+        limit: Int,
+        where passes: (Change) -> Bool
+    ) throws(StoreError) -> [Change] {
+        var result: [Change] = []
+        try rows(.changesAfter) { statement throws(StoreError) in
+            try statement.bind(1, revision)
+        } each: { statement in
+            let change = Change(
+                revision: statement.integer(0),
+                sequence: statement.integer(1),
+                state: DownloadState(rawValue: statement.text(2)) ?? .failed,
+                owner: statement.integer(3),
+                id: statement.text(4)
+            )
+            if passes(change) { result.append(change) }
+            return result.count < limit
+        }
+        return result
+    }
+
+    /// How many rows there are of each stored state and owner.
+    func counts() throws(StoreError) -> [(state: DownloadState, owner: Int64, count: Int)] {
+        var result: [(state: DownloadState, owner: Int64, count: Int)] = []
+        try rows(.counts) { _ throws(StoreError) in
+        } each: { statement in
+            let state = DownloadState(rawValue: statement.text(0)) ?? .failed
+            result.append((state, statement.integer(1), Int(clamping: statement.integer(2))))
+            return true
+        }
+        return result
+    }
+
+    // MARK: Running statements
+
+    private typealias Binding = (borrowing Statement) throws(StoreError) -> Void
+
+    private func first(_ query: RecordQuery, _ bind: Binding) throws(StoreError) -> DownloadRecord? {
+        var record: DownloadRecord?
+        try rows(query, bind) { statement in
+            record = statement.record()
+            return false
+        }
+        return record
+    }
+
+    private func integers(_ query: RecordQuery, _ bind: Binding) throws(StoreError) -> [Int64] {
+        var result: [Int64] = []
+        try rows(query, bind) { statement in
+            result.append(statement.integer(0))
+            return true
+        }
+        return result
+    }
+
+    private func rows(
+        _ query: RecordQuery,
+        _ bind: Binding,
+        each: (borrowing Statement) -> Bool
+    ) throws(StoreError) {
+        let prepared = try prepare(query)
+        defer { prepared.statement.reset() }
+        try bind(prepared.statement)
+        while try prepared.statement.step(), each(prepared.statement) {}
+    }
+
+    /// True when the statement changed a row.
+    private func change(_ query: RecordQuery, _ bind: Binding) throws(StoreError) -> Bool {
+        let prepared = try prepare(query)
+        try bind(prepared.statement)
+        try prepared.statement.run()
+        return database.changedRowCount() > 0
+    }
+
+    private func prepare(_ query: RecordQuery) throws(StoreError) -> Prepared {
+        if let prepared = prepared[query.rawValue] { return prepared }
+        let new = Prepared(try database.prepare(query.sql))
+        prepared[query.rawValue] = new
+        return new
+    }
+}

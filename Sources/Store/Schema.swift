@@ -1,0 +1,79 @@
+/// The tables, and how a database of an earlier version becomes one of ours.
+///
+/// The version is `PRAGMA user_version`: a word of the file's header, read before anything is known of the tables.
+package enum Schema {
+    /// The version that this program reads and writes.
+    package static let version = Int64(migrations.count)
+    /// Marks the file as ours: `towl`.  See sqlite.org/pragma.html, application_id.
+    package static let applicationID: Int64 = 0x746f_776c
+
+    /// Statements that lead from version n to n + 1; published ones never change.
+    static let migrations: [String] = [first]
+
+    /// States in which nothing more happens unless somebody asks.  Indexes and queries must say it alike to fit together.
+    static let notFinal = "state NOT IN ('completed','failed','canceled')"
+
+    // `sequence` is the revision of the insertion: increasing, and never used again.
+    private static let first = """
+        CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+        INSERT INTO meta VALUES('revision', 0), ('tombstoneFloor', 0);
+        CREATE TABLE download(
+          id TEXT NOT NULL UNIQUE, url TEXT NOT NULL,
+          requestedPath TEXT, requestedDirectory TEXT, requestedFileName TEXT, destinationKey TEXT NOT NULL,
+          path TEXT, partialPath TEXT, partialDevice INTEGER, partialInode INTEGER,
+          ifExists TEXT NOT NULL, checksum TEXT, options TEXT NOT NULL, headers TEXT NOT NULL, metadata TEXT, trail TEXT,
+          priority INTEGER NOT NULL,
+          state TEXT NOT NULL, reason TEXT, intent TEXT NOT NULL, owner INTEGER NOT NULL,
+          entityFlags INTEGER, entityByteCount INTEGER, entityETag TEXT, entityLastModified TEXT, entityDate TEXT,
+          entityType TEXT, entityEncoding TEXT,
+          durable TEXT NOT NULL, written BLOB, slot INTEGER, attempt INTEGER NOT NULL, failureCount INTEGER NOT NULL,
+          transferMode TEXT, transferOffset INTEGER, transferWhy TEXT, retryAt INTEGER,
+          errorKind TEXT, errorMessage TEXT, errorRetryable INTEGER, errorStatus INTEGER, errorCurl INTEGER,
+          errorErrno INTEGER,
+          createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL, completedAt INTEGER,
+          finalURL TEXT, suggestedFileName TEXT, contentType TEXT,
+          transferredByteCount INTEGER NOT NULL, wastedByteCount INTEGER NOT NULL,
+          isFinalizing INTEGER NOT NULL, finishedDevice INTEGER, finishedInode INTEGER, finishedByteCount INTEGER,
+          sequence INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
+        CREATE UNIQUE INDEX downloadRevision ON download(revision);
+        CREATE INDEX downloadState ON download(state, owner, sequence);
+        CREATE UNIQUE INDEX downloadPath ON download(path) WHERE path IS NOT NULL AND \(notFinal);
+        CREATE INDEX downloadRequest ON download(destinationKey, url) WHERE \(notFinal);
+        CREATE TABLE removed(revision INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+        """
+
+    /// What a database is to this program.
+    enum Standing: Equatable {
+        case current
+        case older(Int64)
+        case future(Int64)
+        case foreign
+    }
+
+    /// Reads the header and nothing else.
+    static func standing(of database: borrowing Database) throws(StoreError) -> Standing {
+        let version = try database.integer("PRAGMA user_version")
+        let application = try database.integer("PRAGMA application_id")
+        if application == 0 && version == 0 {
+            let isEmpty = try database.integer("SELECT count(*) FROM sqlite_schema") == 0
+            return isEmpty ? .older(0) : .foreign
+        }
+        if application != applicationID { return .foreign }
+        if version == Self.version { return .current }
+        return version > Self.version ? .future(version) : .older(version)
+    }
+
+    /// Brings a database up to our version, all or nothing.
+    static func migrate(_ database: borrowing Database, from version: Int64) throws(StoreError) {
+        try database.run("BEGIN IMMEDIATE")
+        do throws(StoreError) {
+            for statements in migrations.dropFirst(Int(clamping: max(0, version))) { try database.run(statements) }
+            try database.run("PRAGMA application_id=\(applicationID)")
+            try database.run("PRAGMA user_version=\(Self.version)")
+            try database.run("COMMIT")
+        } catch {
+            if database.isInTransaction() { try? database.run("ROLLBACK") }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import Glibc
+package import Platform
+
+/// This process's file in `sessions/`: its exclusive lock says that the process lives, its slots hold progress marks.
+///
+/// Isolation: any thread; the loop encodes, file workers write.
+package final class SessionFile: Sendable {
+    /// Names the session in records: positive, below 2^53, never used again.
+    package let number: Int64
+    private let file: FileDescriptor
+
+    private init(number: Int64, file: consuming FileDescriptor) {
+        self.number = number
+        self.file = file
+    }
+
+    /// Makes a session file under a number that nobody has had.
+    static func make(in directory: String) throws(Errno) -> SessionFile {
+        while true {
+            let number = try randomNumber()
+            let path = directory + "/\(number)"
+            let file: FileDescriptor
+            do throws(Errno) {
+                file = try FileDescriptor(open: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+            } catch {
+                if error == .exists { continue }
+                throw error
+            }
+            // Somebody who clears away dead sessions may have taken it for one before the lock was ours.
+            guard try file.lock(.exclusive), let named = try? FileStatus(path: path),
+                try named.identity == file.status().identity
+            else { continue }
+            return SessionFile(number: number, file: file)
+        }
+    }
+
+    /// Writes an encoded record into a slot.  C: pwrite(2)
+    package func write(_ bytes: [UInt8], slot: Int) throws(Errno) {
+        precondition(bytes.count <= ProgressSlot.byteCount, "a record fits its slot")
+        // Safety: the span lives for the call, which only reads it; bytes have no padding.
+        try unsafe file.write(bytes.span.bytes, at: Int64(slot) * Int64(ProgressSlot.byteCount))
+    }
+
+    /// Makes a slot say nothing.
+    package func clear(slot: Int) throws(Errno) {
+        try write([UInt8](repeating: 0, count: 8), slot: slot)
+    }
+
+    /// What a slot says; nil when it says nothing.
+    package func read(slot: Int) throws(Errno) -> ProgressRecord? {
+        let offset = Int64(slot) * Int64(ProgressSlot.byteCount)
+        return ProgressSlot.decode(try file.read(count: ProgressSlot.byteCount, at: offset))
+    }
+
+    /// Gives up the lock: from now on the session counts as dead.
+    func end() {
+        _ = try? file.lock(.none)
+    }
+
+    private static func randomNumber() throws(Errno) -> Int64 {
+        let bytes = try randomBytes(count: 7)
+        return max(1, bytes.reduce(Int64(0)) { $0 << 8 | Int64($1) } >> 4)
+    }
+}
+
+/// Which slots of a session file are in use.  Isolation: its owner's.
+package struct ProgressSlots: Sendable {
+    /// One slot per download whose partial is not finished yet; whoever gets none has its durable marks alone.
+    package static let maxCount = 65_536
+
+    private var free: [Int] = []
+    private var count = 0
+
+    package init() {}
+
+    /// The lowest slot never used, or one given back; nil when all are taken.
+    package mutating func take() -> Int? {
+        if let slot = free.popLast() { return slot }
+        guard count < Self.maxCount else { return nil }
+        count += 1
+        return count - 1
+    }
+
+    /// Gives a slot back; what it says stays until its next user writes or `SessionFile.clear`.
+    package mutating func giveBack(_ slot: Int) {
+        free.append(slot)
+    }
+}

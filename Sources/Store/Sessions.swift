@@ -1,0 +1,88 @@
+internal import Core
+internal import Glibc
+internal import Platform
+
+/// The sessions of all processes that share a state directory.  Isolation: any thread.
+package struct Sessions: Sendable {
+    private let directory: String
+
+    package init(directory: String) {
+        self.directory = directory
+    }
+
+    /// True while the process that made the session lives.  C: F_OFD_GETLK
+    ///
+    /// A file that is gone is dead; one that cannot be asked counts as alive, since taking over a living one's download is
+    /// worse than waiting.
+    package func isAlive(_ number: Int64) -> Bool {
+        do throws(Errno) {
+            let file = try FileDescriptor(open: path(number), flags: O_RDWR | O_NOFOLLOW)
+            return try file.isLockedElsewhere()
+        } catch {
+            return error != .noEntry
+        }
+    }
+
+    /// All that a session's slots say, the furthest record of each download's latest attempt; damaged slots say nothing.
+    package func readSlots(_ number: Int64) -> [String: ProgressRecord] {
+        var records: [String: ProgressRecord] = [:]
+        guard let file = try? FileDescriptor(open: path(number), flags: O_RDONLY | O_NOFOLLOW),
+            let status = try? file.status()
+        else { return records }
+        let slotCount = min((status.byteCount + 4095) / Int64(ProgressSlot.byteCount), Int64(ProgressSlots.maxCount))
+        for slot in 0..<slotCount {
+            let offset = slot * Int64(ProgressSlot.byteCount)
+            guard let bytes = try? file.read(count: ProgressSlot.byteCount, at: offset) else { break }
+            guard let record = ProgressSlot.decode(bytes) else { continue }
+            if let other = records[record.downloadID], !record.isFurther(than: other) { continue }
+            records[record.downloadID] = record
+        }
+        return records
+    }
+
+    /// What one slot of a session says; nil when it says nothing.
+    package func readSlot(_ number: Int64, _ slot: Int) -> ProgressRecord? {
+        guard (0..<ProgressSlots.maxCount).contains(slot),
+            let file = try? FileDescriptor(open: path(number), flags: O_RDONLY | O_NOFOLLOW),
+            let bytes = try? file.read(
+                count: ProgressSlot.byteCount,
+                at: Int64(slot) * Int64(ProgressSlot.byteCount)
+            )
+        else { return nil }
+        return ProgressSlot.decode(bytes)
+    }
+
+    /// The numbers of all session files.
+    func numbers() -> [Int64] {
+        ((try? directoryEntries(directory)) ?? []).compactMap { Int64($0) }
+    }
+
+    /// Removes a dead session's file unless `isNamed` says that a record names it.
+    ///
+    /// The lock keeps out a process that has just made the file and not locked it yet: it makes another.
+    func removeIfDead(_ number: Int64, isNamed: () throws(StoreError) -> Bool) throws(StoreError) {
+        // Asked before the lock too: while we hold it, the session would look alive to others that ask for its records.
+        if try isNamed() { return }
+        guard let file = try? FileDescriptor(open: path(number), flags: O_RDWR | O_NOFOLLOW),
+            (try? file.lock(.exclusive)) == true
+        else { return }
+        if try isNamed() { return }
+        remove(number)
+    }
+
+    func remove(_ number: Int64) {
+        try? removeFile(path(number))
+    }
+
+    private func path(_ number: Int64) -> String {
+        directory + "/\(number)"
+    }
+}
+
+extension ProgressRecord {
+    /// True when it belongs to a later attempt, or to the same one and says more.
+    func isFurther(than other: ProgressRecord) -> Bool {
+        if attempt != other.attempt { return attempt > other.attempt }
+        return written.byteCount > other.written.byteCount
+    }
+}

@@ -1,0 +1,104 @@
+internal import Glibc
+package import Platform
+
+/// The directory that the processes of one application share, with this process's hold on it.  Isolation: any thread.
+///
+/// It holds `towline.db`, which only SQLite opens (closing a descriptor of ours would drop SQLite's POSIX locks),
+/// `state.lock`, on which every live process has a shared lock, and `sessions/`. Whoever migrates the database or sets
+/// it aside has the lock exclusively.
+package final class StateDirectory: Sendable {
+    /// Absolute.
+    package let path: String
+    /// True when no other process was alive as this one came; until `share` it keeps others out.
+    package let isSole: Bool
+    private let lock: FileDescriptor
+
+    package var databasePath: String { path + "/towline.db" }
+    package var lockPath: String { path + "/state.lock" }
+    package var sessionsPath: String { path + "/sessions" }
+    /// Exists once a damaged page was met: the next process that is alone checks the whole database.
+    package var checkRequestPath: String { path + "/check.requested" }
+
+    /// Makes what is missing of the directory and takes hold of it.
+    ///
+    /// - Parameters:
+    ///   - allowsNetworkFileSystem: take the risk that locks mean nothing.
+    ///   - lockLimitMilliseconds: how long to wait for a process that migrates.
+    ///   - fileSystemMagic: the magic number of the file system that holds an existing directory.
+    package init(
+        path: String,
+        allowsNetworkFileSystem: Bool = false,
+        lockLimitMilliseconds: Int64 = 10_000,
+        fileSystemMagic: (String) -> Int64? = StateDirectory.fileSystemMagic
+    ) throws(StateDirectoryError) {
+        if !allowsNetworkFileSystem, let magic = fileSystemMagic(Self.nearestExisting(path)),
+            let kind = NetworkFileSystem(magic: magic)
+        {
+            throw StateDirectoryError(
+                .networkFileSystem,
+                path: path,
+                "the state directory \(path) is on a network or user-space file system (\(kind)), where locks may not hold; "
+                    + "use --state-dir to name a local one, or --allow-network-state"
+            )
+        }
+        let lock = try Self.openLock(path)
+        do throws(Errno) {
+            isSole = try lock.lock(.exclusive)
+            if !isSole, try !Self.lockShared(lock, lockLimitMilliseconds) { throw .wouldBlock }
+        } catch {
+            if error == .wouldBlock {
+                let message = "another process is changing the state directory \(path); try again when it has ended"
+                throw StateDirectoryError(.inUse, path: path, message)
+            }
+            throw StateDirectoryError(path: path, doing: "lock the state directory", error)
+        }
+        self.path = path
+        self.lock = lock
+    }
+
+    /// Lets other processes in; the change from exclusive to shared is atomic.
+    package func share() throws(Errno) {
+        _ = try lock.lock(.shared)
+    }
+
+    /// The magic number of the file system that holds what the path names; nil where it cannot be told.
+    package static func fileSystemMagic(_ path: String) -> Int64? {
+        guard let directory = try? FileDescriptor(open: path, flags: O_RDONLY | O_DIRECTORY) else { return nil }
+        return directory.fileSystemMagic()
+    }
+
+    private static func openLock(_ path: String) throws(StateDirectoryError) -> FileDescriptor {
+        do throws(Errno) {
+            try makeDirectories(path, mode: 0o700)
+            try makeDirectory(path + "/sessions", mode: 0o700)
+            return try FileDescriptor(
+                open: path + "/state.lock",
+                flags: O_RDWR | O_CREAT | O_NOFOLLOW,
+                mode: 0o600
+            )
+        } catch {
+            let kind: StateDirectoryError.Kind = error == .notDirectory ? .notDirectory : .cannotCreate
+            throw StateDirectoryError(kind, path: path, doing: "create or use the state directory", error)
+        }
+    }
+
+    private static func lockShared(_ lock: borrowing FileDescriptor, _ limitMilliseconds: Int64) throws(Errno) -> Bool {
+        let start = monotonicNanoseconds()
+        while try !lock.lock(.shared) {
+            if monotonicNanoseconds() - start >= limitMilliseconds * 1_000_000 { return false }
+            usleep(2_000)
+        }
+        return true
+    }
+
+    private static func nearestExisting(_ path: String) -> String {
+        var path = path
+        while (try? FileStatus(following: path)) == nil {
+            guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.utf8.startIndex else {
+                return "/"
+            }
+            path = String(path[..<slash])
+        }
+        return path
+    }
+}

@@ -1,0 +1,76 @@
+internal import Platform
+
+/// Where the state of an application lives.
+package enum StateLocation: Equatable, Sendable {
+    /// A directory that was named, absolute or relative to the working directory.
+    case directory(String)
+    /// An application's own directory below the user's state home.
+    case application(String)
+
+    package static let maxApplicationNameByteCount = 64
+
+    /// The absolute path of the directory; it need not exist.
+    ///
+    /// `$XDG_STATE_HOME`, else `$HOME/.local/state`, else the same below the home that the user database names; a relative
+    /// value counts as unset (XDG Base Directory Specification).
+    package func path(
+        environment: (String) -> String? = { environmentVariable($0) },
+        userHome: () -> String? = { homeDirectoryFromUserDatabase() }
+    ) throws(StateDirectoryError) -> String {
+        switch self {
+        case .directory(let path):
+            if path.utf8.first == UInt8(ascii: "/") { return path }
+            do throws(Errno) {
+                return try currentDirectory() + "/" + path
+            } catch {
+                throw StateDirectoryError(path: path, doing: "find the working directory for", error)
+            }
+        case .application(let name):
+            guard Self.isApplicationName(name) else {
+                let rule = "letters, digits, '.', '_' and '-', at most \(Self.maxApplicationNameByteCount)"
+                throw StateDirectoryError(
+                    .badApplicationName, path: name, "'\(name)' is no application name: use \(rule)")
+            }
+            return try Self.stateHome(environment, userHome) + "/towline/" + name
+        }
+    }
+
+    private static func stateHome(
+        _ environment: (String) -> String?,
+        _ userHome: () -> String?
+    ) throws(StateDirectoryError) -> String {
+        if let home = absolute(environment("XDG_STATE_HOME")) { return home }
+        if let home = absolute(environment("HOME")) ?? absolute(userHome()) {
+            return (home == "/" ? "" : home) + "/.local/state"
+        }
+        throw StateDirectoryError(
+            .noHomeDirectory,
+            path: "",
+            "neither XDG_STATE_HOME, HOME nor the user database names a home directory; use --state-dir"
+        )
+    }
+
+    private static func absolute(_ path: String?) -> String? {
+        guard let path, path.utf8.first == UInt8(ascii: "/") else { return nil }
+        return path
+    }
+
+    private static func isApplicationName(_ name: String) -> Bool {
+        let bytes = name.utf8
+        guard let first = bytes.first, bytes.count <= maxApplicationNameByteCount, isWordByte(first) else {
+            return false
+        }
+        return bytes.allSatisfy {
+            isWordByte($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+        }
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+}

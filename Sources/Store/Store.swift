@@ -1,0 +1,141 @@
+package import Platform
+
+/// How to open the state.
+package struct StoreConfiguration: Sendable {
+    package var location: StateLocation
+    package var allowsNetworkFileSystem = false
+    /// How long to wait for other processes' locks.
+    package var busyLimitMilliseconds: Int32 = 10_000
+
+    package init(location: StateLocation) {
+        self.location = location
+    }
+}
+
+/// The records on disk: operations go in, results come out once they are durable.  Isolation: any thread.
+///
+/// One thread has the database. Whatever waits for it shares a transaction; results appear, in the order of submission,
+/// after its commit.
+package final class Store: Sendable {
+    /// This process's session: its number is what `DownloadRecord.owner` says, its slots are for progress marks.
+    package let session: SessionFile
+    package let directory: StateDirectory
+    /// What became of the operations.
+    package let results: Mailbox<StoreResult>
+    /// What happened while opening that the user should hear of.
+    package let diagnostics: [StoreDiagnostic]
+    private let inbox: Mailbox<StoreJob>
+    private let thread: Thread
+    private let isClosed = Guarded(false)
+
+    /// Opens the state: blocks until the database is ready.
+    ///
+    /// - Parameter onFirst: called on the store thread when `results` stops being empty; nil for callers that wait in
+    ///   `results.waitAndTakeAll`.
+    package init(
+        _ configuration: StoreConfiguration,
+        onFirst: (@Sendable () -> Void)? = nil
+    ) throws(StateDirectoryError) {
+        let path = try configuration.location.path()
+        let directory = try StateDirectory(
+            path: path,
+            allowsNetworkFileSystem: configuration.allowsNetworkFileSystem,
+            lockLimitMilliseconds: Int64(configuration.busyLimitMilliseconds)
+        )
+        let session: SessionFile
+        let results: Mailbox<StoreResult>
+        let inbox: Mailbox<StoreJob>
+        let opened: Mailbox<OpenReport>
+        let thread: Thread
+        do throws(Errno) {
+            session = try SessionFile.make(in: directory.sessionsPath)
+            results = try Mailbox(onFirst: onFirst)
+            inbox = try Mailbox()
+            opened = try Mailbox()
+            thread = try Thread(name: "store") {
+                serve(directory, session, configuration.busyLimitMilliseconds, inbox, results, opened)
+            }
+        } catch {
+            throw StateDirectoryError(path: path, doing: "start a session in", error)
+        }
+        var report: OpenReport?
+        while report == nil { report = opened.waitAndTakeAll()?.first }
+        switch report {
+        case .ready(let diagnostics): self.diagnostics = diagnostics
+        case .refused(let error):
+            thread.join()
+            throw error
+        case nil: diagnostics = []
+        }
+        self.session = session
+        self.directory = directory
+        self.results = results
+        self.inbox = inbox
+        self.thread = thread
+    }
+
+    deinit { inbox.close() }
+
+    /// Hands in an operation; its result carries the ticket.
+    package func submit(_ operation: StoreOperation, ticket: UInt64) {
+        inbox.send(StoreJob(operation: operation, ticket: ticket))
+    }
+
+    /// Does what has been submitted, then ends the session: downloads that it still owns read as interrupted.
+    ///
+    /// Blocks; nothing may be submitted afterwards.
+    package func close() {
+        let wasClosed = isClosed.withLock { isClosed in
+            let was = isClosed
+            isClosed = true
+            return was
+        }
+        if wasClosed { return }
+        inbox.close()
+        thread.join()
+    }
+}
+
+struct StoreJob: Sendable {
+    let operation: StoreOperation
+    let ticket: UInt64
+}
+
+private enum OpenReport: Sendable {
+    case ready([StoreDiagnostic])
+    case refused(StateDirectoryError)
+}
+
+/// The store thread: opens the database, so that its connection never leaves it, and serves until the inbox closes.
+private func serve(
+    _ directory: StateDirectory,
+    _ session: SessionFile,
+    _ busyLimitMilliseconds: Int32,
+    _ inbox: Mailbox<StoreJob>,
+    _ results: Mailbox<StoreResult>,
+    _ opened: Mailbox<OpenReport>
+) {
+    let sessions = Sessions(directory: directory.sessionsPath)
+    defer { session.end() }
+    let worker: StoreWorker
+    do throws(StateDirectoryError) {
+        var opening = DatabaseOpening(directory: directory, busyLimitMilliseconds: busyLimitMilliseconds)
+        let table = RecordTable(try opening.open())
+        worker = StoreWorker(table: table, session: session.number, sessions: sessions, directory: directory)
+        opened.send(.ready(opening.diagnostics))
+    } catch {
+        sessions.remove(session.number)
+        opened.send(.refused(error))
+        return
+    }
+    worker.removeDeadSessions()
+    while let jobs = inbox.waitAndTakeAll() {
+        var rest = jobs[...]
+        while !rest.isEmpty {
+            let done = worker.performTransaction(rest)
+            results.send(contentsOf: done)
+            rest = rest.dropFirst(done.count)
+        }
+    }
+    worker.removeOwnSessionIfUnnamed()
+}

@@ -1,0 +1,52 @@
+internal import CSQLite
+internal import Platform
+
+/// Why SQLite could not do what was asked.
+package struct StoreError: Error, Equatable, Sendable {
+    /// The primary result code.  C: sqlite3.h, SQLITE_*
+    package let code: Int32
+    package let extendedCode: Int32
+    /// The `errno` of the system call that failed, 0 when none did.
+    package let systemErrno: Int32
+    /// SQLite's text; holds no value of any record.
+    package let message: String
+
+    package init(code: Int32, extendedCode: Int32, systemErrno: Int32 = 0, message: String) {
+        self.code = code
+        self.extendedCode = extendedCode
+        self.systemErrno = systemErrno
+        self.message = message
+    }
+
+    /// The disk or the quota is full.
+    package var isFull: Bool {
+        if code == SQLITE_FULL { return true }
+        let cause = Errno(code: systemErrno)
+        return code == SQLITE_IOERR && (cause == .noSpace || cause == .quotaExceeded)
+    }
+
+    /// The file is damaged, or is no database.
+    package var isCorrupt: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }
+
+    /// Other processes kept the lock for the whole of the busy limit.
+    package var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED }
+
+    /// The file or its file system may not be written.
+    package var isReadOnly: Bool { code == SQLITE_READONLY || code == SQLITE_PERM }
+
+    /// The file could not be opened at all.
+    package var isUnopenable: Bool { code == SQLITE_CANTOPEN }
+
+    /// A read, write or sync failed.
+    package var isInputOutput: Bool { code == SQLITE_IOERR }
+
+    /// A value broke a rule of the schema; the statement changed nothing.
+    var isConstraint: Bool { code == SQLITE_CONSTRAINT }
+}
+
+extension StoreError {
+    /// What a check found, as the error that SQLite would have met later.
+    static func damaged(_ message: String) -> StoreError {
+        StoreError(code: SQLITE_CORRUPT, extendedCode: SQLITE_CORRUPT, message: message)
+    }
+}

@@ -1,0 +1,161 @@
+package import Core
+
+/// A download that `start` asks for.
+package struct StartCandidate: Sendable {
+    /// What to insert if nothing stands in its way; its owner becomes this session.
+    package var record: DownloadRecord
+    /// False when the id was made for it: then a download of the same URL to the same destination is looked for.
+    package var isIDGiven: Bool
+
+    package init(record: DownloadRecord, isIDGiven: Bool) {
+        self.record = record
+        self.isIDGiven = isIDGiven
+    }
+}
+
+/// In what a `start` differs from the download that it names.
+package enum StartDifference: Equatable, Sendable, CaseIterable {
+    case url
+    case destination
+    case checksum
+    case ifExists
+}
+
+/// Which downloads without a living owner to take over, by how they read.
+package struct AdoptionFilter: Equatable, Sendable {
+    package var states: Set<DownloadState>
+    /// Nil for any reason; states without one pass.
+    package var reasons: Set<StateReason>?
+
+    package init(states: Set<DownloadState>, reasons: Set<StateReason>? = nil) {
+        self.states = states
+        self.reasons = reasons
+    }
+
+    /// What a crash or an exit stopped.
+    package static let interrupted = AdoptionFilter(states: [.paused], reasons: [.interrupted])
+}
+
+/// Progress that a sync has made durable.
+package struct ProgressSave: Equatable, Sendable {
+    package var id: String
+    /// The attempt that the ranges belong to; a save of an earlier one changes nothing.
+    package var attempt: Int64
+    package var durable: ByteRangeSet
+    package var transferredByteCount: Int64
+    package var wastedByteCount: Int64
+
+    package init(
+        id: String,
+        attempt: Int64,
+        durable: ByteRangeSet,
+        transferredByteCount: Int64,
+        wastedByteCount: Int64
+    ) {
+        self.id = id
+        self.attempt = attempt
+        self.durable = durable
+        self.transferredByteCount = transferredByteCount
+        self.wastedByteCount = wastedByteCount
+    }
+}
+
+/// What the store can be asked to do; each is done whole or not at all.
+package enum StoreOperation: Sendable {
+    /// Inserts, or finds the download that the request means.  → `.started`
+    case start(StartCandidate)
+    /// Replaces the stored record of a download that this session owns.  → `.saved`, `.destinationConflict`, …
+    ///
+    /// `record.owner == nil` gives it up, as a final state does. The revision goes up; `updatedAt` is the caller's.
+    case save(DownloadRecord)
+    /// Stores durable ranges of a download that this session owns, without a new revision.  → `.progressSaved`, `.stale`, …
+    case saveProgress(ProgressSave)
+    /// Names the file of a download that this session owns.  → `.saved`, `.destinationConflict`, …
+    case claimDestination(id: String, path: String)
+    /// Takes a download over unless somebody else works on it; one that was running is stored as interrupted.  → `.loaded`, …
+    case adopt(id: String)
+    /// Takes over all that pass, as many as fit one transaction.  → `.adopted`
+    case adoptAll(AdoptionFilter)
+    /// Gives up a download that this session owns; its state stays.  → `.saved`, …
+    case release(id: String)
+    /// Forgets a final download that nobody else works on.  → `.deleted`, `.notFinal`, …
+    case delete(id: String)
+    /// → `.loaded`, `.notFound`
+    case get(id: String)
+    /// → `.page`, `.invalidCursor`, `.cursorExpired`
+    case list(ListQuery)
+    /// → `.counted`
+    case counts
+
+    var isRead: Bool {
+        switch self {
+        case .get, .list, .counts: true
+        default: false
+        }
+    }
+}
+
+/// What became of a `start`.
+package enum StartOutcome: Equatable, Sendable {
+    /// Inserted, owned by this session.
+    case created(DownloadRecord)
+    /// It exists: this session's, final, or paused by the user.
+    case existing(LoadedRecord)
+    /// It exists, an interruption had stopped it, and it is this session's now; stored as paused, interrupted.
+    case takenOver(LoadedRecord)
+    /// The id belongs to another download, or the same download was asked for with another checksum.
+    case idConflict(LoadedRecord, differs: [StartDifference])
+    /// Another download that is not final holds the destination.
+    case destinationConflict(id: String)
+    /// It exists and a living process works on it.
+    case ownedElsewhere(LoadedRecord)
+}
+
+/// How many downloads there are, by how they read.
+package struct StoreCounts: Equatable, Sendable {
+    package var byState: [DownloadState: Int] = [:]
+    package var total: Int { byState.values.reduce(0, +) }
+
+    package init() {}
+}
+
+/// What became of an operation.
+package enum StoreOutcome: Equatable, Sendable {
+    case started(StartOutcome)
+    /// The row's revision now.
+    case saved(revision: Int64)
+    case progressSaved
+    case loaded(LoadedRecord)
+    /// `isComplete` is false when more may pass: ask again.
+    case adopted([LoadedRecord], isComplete: Bool)
+    /// The tombstone's revision, and what was forgotten.
+    case deleted(LoadedRecord, revision: Int64)
+    case page(ListPage)
+    case counted(StoreCounts)
+    case notFound
+    /// This session does not own it; the record as it reads now.
+    case notOwned(LoadedRecord)
+    /// A living process works on it.
+    case ownedElsewhere(LoadedRecord)
+    case notFinal(LoadedRecord)
+    /// Progress of an attempt that is over.
+    case stale
+    /// Another download that is not final holds the destination.
+    case destinationConflict(id: String)
+    case invalidCursor
+    /// Removals after the revision asked for are no longer known: list everything.
+    case cursorExpired
+    /// Nothing was changed, nor by any other operation of the same transaction.
+    case failed(StoreError)
+}
+
+/// An operation's outcome, with the caller's mark.
+package struct StoreResult: Equatable, Sendable {
+    package let ticket: UInt64
+    package let outcome: StoreOutcome
+
+    package init(ticket: UInt64, outcome: StoreOutcome) {
+        self.ticket = ticket
+        self.outcome = outcome
+    }
+}

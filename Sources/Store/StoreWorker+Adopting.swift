@@ -1,0 +1,140 @@
+internal import Core
+
+/// Starting, and taking over what nobody alive works on.
+extension StoreWorker {
+    /// How many downloads one `adoptAll` takes over at most.
+    static let maxAdoptedCount = 1_000
+
+    // MARK: Start
+
+    func start(_ candidate: StartCandidate) throws(StoreError) -> StartOutcome {
+        let record = candidate.record
+        if let existing = try table.find(id: record.id) {
+            let differences = differences(record, existing)
+            if candidate.isIDGiven && differences.isEmpty { return try join(existing) }
+            return .idConflict(load(existing), differs: differences)
+        }
+        if !candidate.isIDGiven, let same = try sameDownload(record) {
+            // Another checksum must not be ignored: the caller would take the file for one that passed it.
+            if record.checksum != nil, record.checksum != same.checksum {
+                return .idConflict(load(same), differs: [.checksum])
+            }
+            return try join(same)
+        }
+        if let path = record.path, let holder = try table.find(holding: path) {
+            return .destinationConflict(id: holder.id)
+        }
+        let revision = nextRevision()
+        var created = record
+        created.owner = record.state.isFinal ? nil : session
+        created.sequence = revision
+        created.revision = revision
+        try table.insert(created, owner: created.owner ?? 0, revision: revision)
+        try table.deleteTombstone(id: created.id)
+        return .created(created)
+    }
+
+    /// The download, not final, that a start without an id means.
+    private func sameDownload(_ record: DownloadRecord) throws(StoreError) -> DownloadRecord? {
+        if let same = try table.find(destinationKey: record.destinationKey, url: record.url) { return same }
+        guard let path = record.path, let holder = try table.find(holding: path), holder.url == record.url else {
+            return nil
+        }
+        return holder
+    }
+
+    private func differences(_ record: DownloadRecord, _ existing: DownloadRecord) -> [StartDifference] {
+        let isSamePlace =
+            record.destinationKey == existing.destinationKey
+            || (record.path != nil && record.path == existing.path)
+        var result: [StartDifference] = []
+        if record.url != existing.url { result.append(.url) }
+        if !isSamePlace { result.append(.destination) }
+        if record.checksum != existing.checksum { result.append(.checksum) }
+        if record.ifExists != existing.ifExists { result.append(.ifExists) }
+        return result
+    }
+
+    /// What a start that names an existing download finds.
+    private func join(_ existing: DownloadRecord) throws(StoreError) -> StartOutcome {
+        let loaded = load(existing)
+        if existing.state.isFinal || loaded.ownership == .own { return .existing(loaded) }
+        if loaded.ownership == .other { return .ownedElsewhere(loaded) }
+        guard loaded.record.reason == .interrupted, let taken = try takeOver(loaded, from: existing.owner) else {
+            return .existing(loaded)
+        }
+        return .takenOver(taken)
+    }
+
+    // MARK: Adopt
+
+    func adopt(_ id: String) throws(StoreError) -> StoreOutcome {
+        guard let record = try table.find(id: id) else { return .notFound }
+        let loaded = load(record)
+        switch loaded.ownership {
+        case .own: return .loaded(loaded)
+        case .other: return .ownedElsewhere(loaded)
+        case .none, .dead:
+            guard let taken = try takeOver(loaded, from: record.owner) else { return .notOwned(loaded) }
+            return .loaded(taken)
+        }
+    }
+
+    func adoptAll(_ filter: AdoptionFilter) throws(StoreError) -> StoreOutcome {
+        var adopted: [LoadedRecord] = []
+        for (state, reason) in storedKinds(filter) {
+            for owner in try table.owners(state) where !isTended(owner) {
+                // All at once, not page by page: what is taken over leaves the set that is being read.
+                let sequences = try table.sequences(
+                    state,
+                    owner: owner,
+                    reason: reason,
+                    after: 0,
+                    limit: Self.maxAdoptedCount - adopted.count + 1
+                )
+                for sequence in sequences {
+                    if !adopted.isEmpty, isPastDeadline || adopted.count == Self.maxAdoptedCount {
+                        return .adopted(adopted, isComplete: false)
+                    }
+                    guard let record = try table.find(sequence: sequence),
+                        let taken = try takeOver(load(record), from: record.owner)
+                    else { continue }
+                    adopted.append(taken)
+                }
+            }
+        }
+        return .adopted(adopted, isComplete: true)
+    }
+
+    /// The stored states, and reasons among them, that read as what the filter asks for once nobody works on them.
+    private func storedKinds(_ filter: AdoptionFilter) -> [(DownloadState, StateReason?)] {
+        var kinds: [(DownloadState, StateReason?)] = []
+        for state in DownloadState.allCases {
+            if state.isRunning {
+                let passes = filter.reasons?.contains(.interrupted) ?? true
+                if filter.states.contains(.paused) && passes { kinds.append((state, nil)) }
+            } else if filter.states.contains(state) {
+                if state == .paused, let reasons = filter.reasons {
+                    kinds += reasons.map { (state, $0) }
+                } else {
+                    kinds.append((state, nil))
+                }
+            }
+        }
+        return kinds
+    }
+
+    /// Makes it this session's, stored as it reads; nil when somebody else was faster.
+    private func takeOver(_ loaded: LoadedRecord, from oldOwner: Int64?) throws(StoreError) -> LoadedRecord? {
+        let revision = try withNextRevision { revision throws(StoreError) in
+            try table.takeOver(loaded.record, from: oldOwner ?? 0, to: session, revision: revision)
+        }
+        guard let revision else { return nil }
+        var taken = loaded
+        taken.ownership = .own
+        taken.record.owner = session
+        taken.record.slotIndex = nil
+        taken.record.revision = revision
+        return taken
+    }
+}
