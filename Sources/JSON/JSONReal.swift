@@ -1,0 +1,25 @@
+/// A number that is not written as an integer, together with its text.
+///
+/// The text is kept because an id must be echoed and metadata returned as they were sent: `1.50` must not come back as
+/// `1.5`, nor `0.1` as `0.10000000000000001`.
+package struct JSONReal: Sendable, Hashable {
+    package let value: Double
+    /// The number as JSON, ASCII.
+    package let text: String
+
+    /// - Precondition: the value is finite; JSON has no other numbers.
+    package init(_ value: Double) {
+        precondition(value.isFinite, "JSON cannot hold \(value)")
+        self.init(value: value, text: value.description)
+    }
+
+    /// - Parameter text: the number as it stood in valid JSON.
+    init(value: Double, text: String) {
+        self.value = value
+        self.text = text
+    }
+}
+
+extension JSONReal: ExpressibleByFloatLiteral {
+    package init(floatLiteral value: Double) { self.init(value) }
+}
