@@ -1,0 +1,74 @@
+package import JSON
+
+/// What a message that we send may be.
+package enum OutgoingLimits {
+    /// Bytes of one message, batches excepted: readers in Python and Go stop at 64 KiB a line. Whoever makes a message
+    /// keeps it below; the writer does not check.
+    package static let messageByteCount = 64_000
+}
+
+/// The answer to one request.
+package struct Response: Equatable, Sendable {
+    package enum Outcome: Equatable, Sendable {
+        case result(JSONValue)
+        case failure(RPCError)
+    }
+
+    package var id: RequestID
+    package var outcome: Outcome
+
+    package init(id: RequestID, result: JSONValue) {
+        self.id = id
+        outcome = .result(result)
+    }
+
+    package init(id: RequestID, error: RPCError) {
+        self.id = id
+        outcome = .failure(error)
+    }
+
+    /// The message, without a frame: `jsonrpc`, `id`, and either `result` or `error`, never another member.
+    package func encoded() -> [UInt8] {
+        var output: [UInt8] = []
+        encode(into: &output)
+        return output
+    }
+
+    /// The answer to a batch, without a frame; nil when there is nothing to answer.
+    package static func encodedBatch(_ responses: [Response]) -> [UInt8]? {
+        if responses.isEmpty { return nil }
+        var output = [UInt8(ascii: "[")]
+        for (index, response) in responses.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            response.encode(into: &output)
+        }
+        output.append(UInt8(ascii: "]"))
+        return output
+    }
+
+    private func encode(into output: inout [UInt8]) {
+        let object: JSONObject =
+            switch outcome {
+            case .result(let value): ["jsonrpc": "2.0", "id": id.json, "result": value]
+            case .failure(let error): ["jsonrpc": "2.0", "id": id.json, "error": .object(error.json)]
+            }
+        object.serialize(into: &output)
+    }
+}
+
+/// A message that wants no answer.
+package struct Notification: Equatable, Sendable {
+    package var method: String
+    package var params: JSONObject
+
+    package init(method: String, params: JSONObject) {
+        self.method = method
+        self.params = params
+    }
+
+    /// The message, without a frame: `jsonrpc`, `method` and `params`, never another member.
+    package func encoded() -> [UInt8] {
+        let object: JSONObject = ["jsonrpc": "2.0", "method": .string(method), "params": .object(params)]
+        return JSONValue.object(object).serialized()
+    }
+}
