@@ -2,13 +2,17 @@
 ///
 /// Looking up a key walks through the members; our objects have few.
 package struct JSONObject: Sendable {
+    /// A key with its value.
     package typealias Member = (key: String, value: JSONValue)
 
     /// The members in order; keys are distinct.
     package private(set) var members: [Member]
 
+    /// `{}`
     package init() { members = [] }
 
+    /// An object with these members in this order.
+    ///
     /// - Precondition: the keys are distinct. Only debug builds check.
     package init(_ members: [(String, JSONValue)]) {
         assert(Set(members.map(\.0)).count == members.count, "an object has one key twice")
@@ -18,10 +22,13 @@ package struct JSONObject: Sendable {
     /// Takes members that a parser has found to have distinct keys.
     init(parsed members: [Member]) { self.members = members }
 
+    /// How many members there are.
     package var count: Int { members.count }
 
+    /// True for `{}`.
     package var isEmpty: Bool { members.isEmpty }
 
+    /// The keys in order.
     package var keys: [String] { members.map(\.key) }
 
     /// The value of a member, null included; nil when there is no such member.
@@ -63,5 +70,6 @@ extension JSONObject: Equatable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
+    /// An object; the keys must be distinct.
     package init(dictionaryLiteral members: (String, JSONValue)...) { self.init(members) }
 }

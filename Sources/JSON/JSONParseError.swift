@@ -1,5 +1,6 @@
 /// Why bytes are not a JSON value that we take.
 package struct JSONParseError: Error, Equatable, Sendable {
+    /// What is wrong.
     package enum Kind: Equatable, Sendable {
         /// Not JSON.
         case syntax
@@ -21,6 +22,7 @@ package struct JSONParseError: Error, Equatable, Sendable {
         case outOfMemory
     }
 
+    /// What is wrong.
     package let kind: Kind
     /// How many bytes were read before the error was seen; at or shortly behind what is wrong.
     package let byteOffset: Int

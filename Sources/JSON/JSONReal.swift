@@ -3,10 +3,13 @@
 /// The text is kept because an id must be echoed and metadata returned as they were sent: `1.50` must not come back as
 /// `1.5`, nor `0.1` as `0.10000000000000001`.
 package struct JSONReal: Sendable, Hashable {
+    /// The nearest double; finite.
     package let value: Double
     /// The number as JSON, ASCII.
     package let text: String
 
+    /// A number with its shortest text.
+    ///
     /// - Precondition: the value is finite; JSON has no other numbers.
     package init(_ value: Double) {
         precondition(value.isFinite, "JSON cannot hold \(value)")
@@ -21,5 +24,6 @@ package struct JSONReal: Sendable, Hashable {
 }
 
 extension JSONReal: ExpressibleByFloatLiteral {
+    /// The literal, which must be finite.
     package init(floatLiteral value: Double) { self.init(value) }
 }

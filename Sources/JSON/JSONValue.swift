@@ -13,6 +13,7 @@ package enum JSONValue: Sendable {
 }
 
 extension JSONValue: Equatable {
+    /// Equal values of one type: 1 is not 1.0, and 1.0 is not 1.00.
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -35,10 +36,12 @@ func areSameBytes(_ left: String, _ right: String) -> Bool {
 
 // Typed reading: nil when the value is of another type.
 extension JSONValue {
+    /// True for null.
     package var isNull: Bool {
         if case .null = self { true } else { false }
     }
 
+    /// A boolean.
     package var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
@@ -47,19 +50,24 @@ extension JSONValue {
     package var integer: Int64? {
         switch self {
         case .integer(let value): value
-        case .real(let real) where real.value.magnitude < 9_007_199_254_740_992: Int64(exactly: real.value)
+        case .real(let real) where real.value.magnitude < 9_007_199_254_740_992:
+            // Not Int64(exactly:), which wants libm.
+            Double(Int64(real.value)) == real.value ? Int64(real.value) : nil
         case .null, .bool, .real, .string, .array, .object: nil
         }
     }
 
+    /// A string; it may contain U+0000.
     package var string: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
+    /// An array's elements.
     package var array: [JSONValue]? {
         if case .array(let value) = self { value } else { nil }
     }
 
+    /// An object.
     package var object: JSONObject? {
         if case .object(let value) = self { value } else { nil }
     }
@@ -70,44 +78,57 @@ extension JSONValue {
 
 // Building from optional values: nil becomes null.
 extension JSONValue {
+    /// A boolean, or null.
     package static func optional(_ value: Bool?) -> JSONValue { value.map { .bool($0) } ?? .null }
 
+    /// An integer, or null.
     package static func optional(_ value: Int64?) -> JSONValue { value.map { .integer($0) } ?? .null }
 
+    /// An integer, or null.
     package static func optional(_ value: Int?) -> JSONValue { value.map { .integer(Int64($0)) } ?? .null }
 
+    /// A string, or null.
     package static func optional(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
 
+    /// An array, or null.
     package static func optional(_ value: [JSONValue]?) -> JSONValue { value.map { .array($0) } ?? .null }
 
+    /// An object, or null.
     package static func optional(_ value: JSONObject?) -> JSONValue { value.map { .object($0) } ?? .null }
 
+    /// The value, or null.
     package static func optional(_ value: JSONValue?) -> JSONValue { value ?? .null }
 }
 
 // No ExpressibleByNilLiteral: `object["key"] == nil` would then compare with null.
 extension JSONValue: ExpressibleByBooleanLiteral {
+    /// `true` or `false`.
     package init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
 extension JSONValue: ExpressibleByIntegerLiteral {
+    /// An integer.
     package init(integerLiteral value: Int64) { self = .integer(value) }
 }
 
 extension JSONValue: ExpressibleByFloatLiteral {
+    /// A real; the literal must be finite.
     package init(floatLiteral value: Double) { self = .real(JSONReal(value)) }
 }
 
 extension JSONValue: ExpressibleByStringLiteral {
+    /// A string.
     package init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension JSONValue: ExpressibleByStringInterpolation {}
 
 extension JSONValue: ExpressibleByArrayLiteral {
+    /// An array.
     package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
+    /// An object; the keys must be distinct.
     package init(dictionaryLiteral members: (String, JSONValue)...) { self = .object(JSONObject(members)) }
 }

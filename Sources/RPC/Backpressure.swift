@@ -21,6 +21,7 @@ package final class Backpressure: Sendable {
     private let state = Guarded(State())
     private let wakeUp: WakeUp
 
+    /// A gate that is open; throws when the system has no descriptor left.
     package init(
         maximumByteCount: Int = Backpressure.maximumByteCount, maximumCount: Int = Backpressure.maximumCount
     ) throws(Errno) {
@@ -29,13 +30,16 @@ package final class Backpressure: Sendable {
         wakeUp = try WakeUp()
     }
 
+    /// Bytes of answers that wait.
     package var byteCount: Int { state.withLock { $0.byteCount } }
 
+    /// Answers that wait.
     package var count: Int { state.withLock { $0.count } }
 
     /// True while the reader sleeps in `waitForRoom`.
     var isReaderWaiting: Bool { state.withLock { $0.isReaderWaiting } }
 
+    /// Counts an answer, or more; never waits.
     package func add(byteCount: Int, count: Int = 1) {
         state.withLock { state in
             state.byteCount += byteCount
@@ -43,6 +47,7 @@ package final class Backpressure: Sendable {
         }
     }
 
+    /// Takes back what `add` counted; wakes the reader when there is room.
     package func subtract(byteCount: Int, count: Int = 1) {
         let isReaderFree = state.withLock { state in
             state.byteCount -= byteCount

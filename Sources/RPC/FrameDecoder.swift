@@ -29,6 +29,7 @@ package struct FrameDecoder: Sendable {
     /// What the stream turned out to use; nil until its first text.
     package private(set) var framing: Framing?
 
+    /// A decoder for a stream of which nothing was read yet.
     package init(choice: FramingChoice) {
         self.choice = choice
     }

@@ -23,7 +23,9 @@ package enum Framing: String, Sendable, CaseIterable {
 package enum FramingChoice: String, Sendable, CaseIterable {
     /// The first text that comes decides, for the whole stream.
     case auto
+    /// Lines, whatever comes.
     case line
+    /// Headers, whatever comes.
     case header
 }
 
@@ -47,11 +49,17 @@ package enum FrameEvent: Equatable, Sendable {
 
 /// Why a stream cannot be taken apart.
 package enum UnframeableReason: Equatable, Sendable, CaseIterable {
+    /// A NUL in a line: binary data.
     case nulByte
+    /// A byte order mark of UTF-16, or a NUL in the stream's first two bytes.
     case utf16
+    /// A first byte that begins a small MessagePack array or map, and no UTF-8 character.
     case messagePack
+    /// The next message's end is unknown.
     case headerWithoutLength
+    /// No name and colon, or a length that is no number, or two that differ.
     case headerMalformed
+    /// More than `FrameLimits.headerByteCount`.
     case headerTooLong
 
     /// One sentence for the person who started the program: what came, and the likely cause.

@@ -21,6 +21,7 @@ package enum Parameters: Equatable, Sendable {
 
 /// One JSON-RPC message from the host.
 package enum Message: Equatable, Sendable {
+    /// To be answered, with this id.
     case request(RequestID, method: String, params: Parameters)
     /// Never answered, whatever is wrong with its method or parameters.
     case notification(method: String, params: Parameters)
@@ -76,6 +77,7 @@ package enum Message: Equatable, Sendable {
 
 /// What one frame brought.
 package enum Incoming: Equatable, Sendable {
+    /// One message, or the one error that a frame which is none is answered with.
     case single(Message)
     /// Answered by one array with the answers in order; by nothing if there are none.
     case batch([Message])

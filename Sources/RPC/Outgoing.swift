@@ -9,19 +9,26 @@ package enum OutgoingLimits {
 
 /// The answer to one request.
 package struct Response: Equatable, Sendable {
+    /// How it went.
     package enum Outcome: Equatable, Sendable {
+        /// An object; null for `shutdown` alone.
         case result(JSONValue)
+        /// The request failed.
         case failure(RPCError)
     }
 
+    /// The request's own id.
     package var id: RequestID
+    /// How it went.
     package var outcome: Outcome
 
+    /// The answer to a request that went well.
     package init(id: RequestID, result: JSONValue) {
         self.id = id
         outcome = .result(result)
     }
 
+    /// The answer to a request that failed.
     package init(id: RequestID, error: RPCError) {
         self.id = id
         outcome = .failure(error)
@@ -58,9 +65,12 @@ package struct Response: Equatable, Sendable {
 
 /// A message that wants no answer.
 package struct Notification: Equatable, Sendable {
+    /// The event's name.
     package var method: String
+    /// What happened.
     package var params: JSONObject
 
+    /// A notification of an event.
     package init(method: String, params: JSONObject) {
         self.method = method
         self.params = params

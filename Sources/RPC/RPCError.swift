@@ -2,12 +2,15 @@ package import JSON
 
 /// An answer's `error`: a code for programs, a sentence for people, data with the stable kind.
 package struct RPCError: Error, Equatable, Sendable {
+    /// The wire's `code`.
     package let code: Int
     /// One sentence; holds no header, userinfo or query value.
     package let message: String
     /// `kind`, `retryable`, and what the kind adds.
     package let data: JSONObject
 
+    /// An error of a kind, with a sentence that says what was wrong this time.
+    ///
     /// - Parameters:
     ///   - code: for the few cases where the kind's own code is not it.
     ///   - extra: members of `data` besides `kind` and `retryable`.

@@ -1,4 +1,6 @@
 /// Every kind of error that an answer can carry; the raw value is the wire's stable `data.kind`.
+///
+/// Closed, so that the published table of errors can be made from it; `meaning` documents each.
 package enum RPCErrorKind: String, Sendable, CaseIterable {
     // JSON-RPC's own
     case parseError

@@ -2,10 +2,13 @@ package import JSON
 
 /// A request's id, echoed in its answer as it was sent. A request without any is a notification and has none of these.
 package enum RequestID: Sendable {
+    /// Allowed, though JSON-RPC advises against it; also the id of answers to what has none that can be read.
     case null
+    /// Within ±2^53.
     case integer(Int64)
     /// A number with a fraction or exponent; its text is what is echoed.
     case real(JSONReal)
+    /// At most `maximumByteCount` bytes; compared byte by byte.
     case string(String)
 
     /// Bytes that a string id may have.
@@ -13,6 +16,8 @@ package enum RequestID: Sendable {
     /// Above this, JSON readers that know only doubles cannot tell two ids apart: 2^53.
     package static let maximumNumber: Int64 = 1 << 53
 
+    /// Checks an envelope's `id`.
+    ///
     /// - Throws: invalidRequest for what cannot be an id, which is then answered with the id null.
     package init(_ value: JSONValue) throws(RPCError) {
         switch value {
@@ -47,8 +52,10 @@ package enum RequestID: Sendable {
 }
 
 extension RequestID: Hashable {
+    /// Equal as they are echoed: 1 is not 1.0.
     package static func == (left: RequestID, right: RequestID) -> Bool { left.json == right.json }
 
+    /// See Hashable.
     package func hash(into hasher: inout Hasher) {
         switch self {
         case .null: break

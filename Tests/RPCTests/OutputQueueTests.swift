@@ -108,6 +108,7 @@ import Testing
         // Frees the thread, which reports why.
         pipe.close()
         #expect(await onThread { failures.waitAndTakeAll() } == [.pipe])
+        #expect(await close(queue) == false)
     }
 
     @Test func `nothing is taken after closing`() async throws {

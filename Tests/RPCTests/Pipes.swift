@@ -47,11 +47,16 @@ final class Pipe: Sendable {
 
 /// Runs what blocks on a thread of its own, off the pool that all tests share.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
+    let thread = Guarded<Thread?>(nil)
+    let value = await withCheckedContinuation { continuation in
         do {
-            _ = try Thread(name: "test") { continuation.resume(returning: body()) }
+            let started = try Thread(name: "test") { continuation.resume(returning: body()) }
+            thread.withLock { $0 = started }
         } catch {
             continuation.resume(returning: body())
         }
     }
+    // It has nothing left to do.
+    thread.withLock { $0 }?.join()
+    return value
 }
