@@ -1,0 +1,79 @@
+internal import Platform
+
+/// The buffers that one transfer's body goes through: one being filled, empty spares behind it, full ones before it.
+///
+/// Body order is: full buffers in order, then the current one.
+struct BodyBuffers {
+    private(set) var full: [IOBuffer] = []
+    private var current: IOBuffer?
+    private var spares: [IOBuffer] = []
+
+    init() {}
+
+    /// How many bytes wait to be taken.
+    var byteCount: Int { full.reduce(currentByteCount) { $0 + $1.count } }
+    var currentByteCount: Int { current?.count ?? 0 }
+
+    /// How many bytes still fit.
+    private var room: Int {
+        spares.reduce(current.map { $0.capacity - $0.count } ?? 0) { $0 + $1.capacity }
+    }
+
+    /// Takes all the bytes or, when they do not all fit, none: a paused transfer delivers the whole piece again.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if room < bytes.count { return false }
+        var done = 0
+        while done < bytes.count, let buffer = current {
+            done += unsafe buffer.append(UnsafeRawBufferPointer(rebasing: bytes[done...]))
+            if buffer.isFull {
+                full.append(buffer)
+                current = spares.popLast()
+            }
+        }
+        return true
+    }
+
+    mutating func give(_ buffer: IOBuffer) {
+        buffer.count = 0
+        if current == nil { current = buffer } else { spares.append(buffer) }
+    }
+
+    mutating func takeFull() -> [IOBuffer] {
+        let taken = full
+        full = []
+        return taken
+    }
+
+    mutating func takeCurrent() -> IOBuffer? {
+        guard let taken = current, taken.count > 0 else { return nil }
+        current = spares.popLast()
+        return taken
+    }
+
+    mutating func takeUnused() -> [IOBuffer] {
+        var taken = spares
+        spares = []
+        if let current, current.count == 0 {
+            taken.append(current)
+            self.current = nil
+        }
+        return taken
+    }
+
+    /// Drops so many of the last bytes, as far as they are still here; says how many that were.
+    mutating func dropLast(_ byteCount: Int) -> Int {
+        var left = byteCount
+        if let current {
+            let part = min(left, current.count)
+            current.count -= part
+            left -= part
+        }
+        while left > 0, let last = full.last {
+            let part = min(left, last.count)
+            last.count -= part
+            left -= part
+            if last.count == 0 { give(full.removeLast()) } else { break }
+        }
+        return byteCount - left
+    }
+}

@@ -1,0 +1,136 @@
+package import Platform
+internal import Synchronization
+
+/// What a `CurlLoop` drives: an actor whose executor is that loop.  All three run on the loop thread.
+package protocol LoopOwner: Actor {
+    /// Does what is to be done now; says how many milliseconds the loop may sleep (negative: as long as it likes).
+    func turn() -> Int32
+    /// Sleeps until there is something to do, the descriptor is readable, or the time is up.
+    func wait(wakeUp: Int32, timeoutMilliseconds: Int32)
+    /// Lets go of everything; nothing runs on the loop afterwards.
+    func close()
+}
+
+/// A thread that runs libcurl and the actor pinned to it.  Isolation: any thread, as far as not said otherwise.
+///
+/// ```
+/// package actor Engine: LoopOwner {
+///     package nonisolated let loop: CurlLoop
+///     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+/// ```
+/// The actor must hold the loop: the runtime does not. A call into the actor from outside a task, on the loop thread,
+/// is `assumeIsolated`; from elsewhere, put work into a `Mailbox` that wakes the loop, or call from a task.
+package final class CurlLoop: SerialExecutor {
+    /// The most actor jobs run between two turns, so that neither callers nor transfers starve.
+    package static let maxJobsPerTurn = 256
+    /// The longest sleep; a belt for wake-ups that something lost.
+    package static let maxSleepMilliseconds: Int32 = 1_000
+
+    private enum Phase {
+        case idle
+        case running
+        case stopping
+        case stopped
+    }
+    private struct Inbox {
+        var jobs: [UnownedJob] = []
+        var phase = Phase.idle
+        var droppedJobCount = 0
+    }
+    private let inbox = Guarded(Inbox())
+    /// 0 while no thread runs: thread identities are used again.
+    private let threadID = Atomic<UInt>(0)
+    private let wakeUp: WakeUp
+
+    package init() throws(Errno) {
+        wakeUp = try WakeUp()
+    }
+
+    /// Runs the owner on a new thread until `stop`; once only.  Join the thread before the process ends.
+    package func start(_ owner: some LoopOwner) throws(Errno) -> Thread {
+        let isFirst = inbox.withLock { inbox in
+            defer { inbox.phase = .running }
+            return inbox.phase == .idle
+        }
+        precondition(isFirst, "a loop is started once")
+        do throws(Errno) {
+            return try Thread(name: "loop") { [self] in run(owner) }
+        } catch {
+            inbox.withLock { $0.phase = .idle }
+            throw error
+        }
+    }
+
+    /// Ends the loop's sleep, or its next one.
+    package func wake() { wakeUp.signal() }
+
+    /// Lets the loop end after the jobs that wait and one more turn.
+    package func stop() {
+        inbox.withLock { if $0.phase == .running { $0.phase = .stopping } }
+        wakeUp.signal()
+    }
+
+    package var isOnLoopThread: Bool { threadID.load(ordering: .relaxed) == Thread.current }
+
+    /// Jobs that came after the loop had ended. Their tasks stay suspended for ever: whoever stops the loop must have
+    /// ended the tasks that call its actor.
+    package var droppedJobCount: Int { inbox.withLock { $0.droppedJobCount } }
+
+    // MARK: SerialExecutor
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let isFirst = inbox.withLock { inbox in
+            if inbox.phase == .stopped {
+                // No thread may run it, and at the end of the process nobody misses it.
+                inbox.droppedJobCount += 1
+                return false
+            }
+            inbox.jobs.append(job)
+            return inbox.jobs.count == 1
+        }
+        if isFirst && !isOnLoopThread { wakeUp.signal() }
+    }
+
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        unsafe UnownedSerialExecutor(ordinary: self)
+    }
+
+    // Both let `assumeIsolated` work outside a task.
+    package func isIsolatingCurrentContext() -> Bool? { isOnLoopThread }
+    package func checkIsolated() { precondition(isOnLoopThread, "not on the loop thread") }
+
+    // MARK: The thread
+
+    private func run(_ owner: some LoopOwner) {
+        threadID.store(Thread.current, ordering: .relaxed)
+        while true {
+            runJobs()
+            let timeout = owner.assumeIsolated { $0.turn() }
+            let (hasJobs, isStopping) = inbox.withLock { (!$0.jobs.isEmpty, $0.phase == .stopping) }
+            if isStopping && !hasJobs { break }
+            let longest = timeout < 0 ? Self.maxSleepMilliseconds : min(timeout, Self.maxSleepMilliseconds)
+            let descriptor = wakeUp.raw
+            owner.assumeIsolated { $0.wait(wakeUp: descriptor, timeoutMilliseconds: hasJobs ? 0 : longest) }
+            // Drained before the inbox and the owner's mailboxes are looked at: a later signal ends the next sleep.
+            wakeUp.drain()
+        }
+        owner.assumeIsolated { $0.close() }
+        inbox.withLock { inbox in
+            inbox.phase = .stopped
+            inbox.droppedJobCount += inbox.jobs.count
+            inbox.jobs = []
+        }
+        threadID.store(0, ordering: .relaxed)
+    }
+
+    private func runJobs() {
+        let batch = inbox.withLock { inbox in
+            let batch = Array(inbox.jobs.prefix(Self.maxJobsPerTurn))
+            inbox.jobs.removeFirst(batch.count)
+            return batch
+        }
+        let executor = unsafe asUnownedSerialExecutor()
+        for job in batch { unsafe job.runSynchronously(on: executor) }
+    }
+}

@@ -1,0 +1,73 @@
+internal import CCurl
+
+/// One easy handle with all that libcurl keeps pointers to.  C: curl_easy_init(3), curl_easy_cleanup(3)
+///
+/// Isolation: the thread of the multi it is added to; it must have been removed from that before it goes.
+@safe struct EasyHandle: ~Copyable {
+    // Safety: cleaned up once, in deinit; does not leave this module.
+    let raw: OpaquePointer
+    // Safety: written by libcurl until the clean-up, freed after it.
+    private let errorBuffer: UnsafeMutablePointer<CChar>
+    // Destroyed after deinit's body, that is after the clean-up.
+    private let headers: HeaderList
+
+    init(headers: consuming HeaderList) throws(CurlError) {
+        try CurlGlobal.start()
+        guard let raw = unsafe curl_easy_init() else { throw CurlError(CURLE_OUT_OF_MEMORY, "easy_init") }
+        unsafe self.raw = raw
+        unsafe errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        self.headers = headers
+        _ = unsafe ccurl_easy_setopt_error_buffer(raw, errorBuffer)
+        _ = unsafe ccurl_easy_setopt_headers(raw, self.headers.raw)
+    }
+
+    deinit {
+        // libcurl may use the header list and the error buffer until the clean-up has returned.
+        unsafe curl_easy_cleanup(raw)
+        unsafe errorBuffer.deallocate()
+    }
+
+    borrowing func set(_ option: CURLoption, _ value: Int) throws(CurlError) {
+        let code = unsafe ccurl_easy_setopt_long(raw, option, value)
+        if code != CURLE_OK { throw CurlError(code, "setopt \(option.rawValue)") }
+    }
+
+    borrowing func set(_ option: CURLoption, _ value: String) throws(CurlError) {
+        let code = unsafe ccurl_easy_setopt_string(raw, option, value)
+        if code != CURLE_OK { throw CurlError(code, "setopt \(option.rawValue)") }
+    }
+
+    /// Sets both callbacks and the context they get, which also becomes the handle's private pointer.
+    borrowing func setCallbacks(
+        write: ccurl_data_function, header: ccurl_data_function, context: UnsafeMutableRawPointer
+    ) throws(CurlError) {
+        let code = unsafe ccurl_easy_setopt_callbacks(raw, write, header, context)
+        if code != CURLE_OK { throw CurlError(code, "setopt callbacks") }
+    }
+
+    /// Lets a paused transfer go on; callbacks may run before it returns.  C: curl_easy_pause(3)
+    borrowing func unpause() -> CURLcode {
+        unsafe ccurl_easy_unpause(raw)
+    }
+
+    /// A number that libcurl knows of the last transfer; -1 when it does not.
+    borrowing func long(_ info: CURLINFO) -> Int {
+        unsafe ccurl_easy_getinfo_long(raw, info)
+    }
+
+    /// A time in microseconds or a byte count; -1 when libcurl does not know it.
+    borrowing func offset(_ info: CURLINFO) -> Int64 {
+        Int64(unsafe ccurl_easy_getinfo_offset(raw, info))
+    }
+
+    borrowing func string(_ info: CURLINFO) -> String? {
+        guard let text = unsafe ccurl_easy_getinfo_string(raw, info) else { return nil }
+        return unsafe String(cString: text)
+    }
+
+    /// What libcurl says of the last error, possibly empty.  Not for people: it may quote what the server sent.
+    var errorText: String {
+        unsafe String(cString: errorBuffer)
+    }
+}

@@ -1,0 +1,110 @@
+/// An http or https URL, checked and normalised; made by `URLParser` alone.
+///
+/// `absoluteString` is what libcurl gets, so what was checked and what is used cannot differ.
+package struct ParsedURL: Equatable, Hashable, Sendable {
+    package enum Scheme: String, Sendable {
+        case http
+        case https
+    }
+
+    /// Where requests go: two URLs of one origin may see each other's credentials and cookies (RFC 6454, 4).
+    package struct Origin: Equatable, Hashable, Sendable {
+        package let scheme: Scheme
+        /// In lower case; an IPv6 address keeps its brackets.
+        package let host: String
+        package let port: Int
+    }
+
+    /// Name and password, percent-decoded; either may be empty.
+    package struct UserInfo: Equatable, Hashable, Sendable {
+        package let user: String
+        package let password: String
+
+        package init(user: String, password: String) {
+            self.user = user
+            self.password = password
+        }
+    }
+
+    package let origin: Origin
+    /// Percent-encoded as given, dot segments removed, never empty; without the query.
+    package let path: String
+    /// What stood before the `@`; not part of `absoluteString`.
+    package let userInfo: UserInfo?
+    /// The whole URL without userinfo and fragment.
+    package let absoluteString: String
+    /// What follows the path's last slash, percent-decoded: any bytes at all, possibly none. Not yet a file name.
+    package let lastPathSegment: [UInt8]
+
+    package var scheme: Scheme { origin.scheme }
+    package var host: String { origin.host }
+    /// The port given, else the scheme's own.
+    package var port: Int { origin.port }
+    package var hasUserInfo: Bool { userInfo != nil }
+
+    init(origin: Origin, path: String, userInfo: UserInfo?, absoluteString: String) {
+        self.origin = origin
+        self.path = path
+        self.userInfo = userInfo
+        self.absoluteString = absoluteString
+        let encoded = path.utf8.suffix(while: { $0 != UInt8(ascii: "/") })
+        lastPathSegment = ParsedURL.percentDecoded(encoded)
+    }
+
+    /// A percent sign that two hexadecimal digits do not follow stands for itself.
+    private static func percentDecoded(_ encoded: some Collection<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = Array(encoded)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let high = hexValue(rest.first), let low = hexValue(rest.dropFirst().first) {
+                bytes.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
+    private static func hexValue(_ digit: UInt8?) -> UInt8? {
+        switch digit {
+        case .some(let digit) where (0x30...0x39).contains(digit): digit - 0x30
+        case .some(let digit) where (0x41...0x46).contains(digit): digit - 0x41 + 10
+        case .some(let digit) where (0x61...0x66).contains(digit): digit - 0x61 + 10
+        default: nil
+        }
+    }
+}
+
+extension BidirectionalCollection {
+    /// The longest suffix whose elements all are as asked.
+    fileprivate func suffix(while predicate: (Element) -> Bool) -> SubSequence {
+        let start = lastIndex { !predicate($0) }.map { index(after: $0) } ?? startIndex
+        return self[start...]
+    }
+}
+
+/// Why a text is no URL that can be downloaded.
+package struct URLError: Error, Equatable, Sendable {
+    package enum Reason: Sendable {
+        case empty
+        case tooLong
+        /// Control characters or blanks.
+        case illegalCharacter
+        case noScheme
+        case unsupportedScheme
+        case noHost
+        case badHost
+        case badPort
+        case badUserInfo
+        case malformed
+    }
+    package let reason: Reason
+    /// A phrase that says what is wrong, for people; quotes nothing of the URL but its scheme.
+    package let message: String
+
+    init(_ reason: Reason, _ message: String) {
+        self.reason = reason
+        self.message = message
+    }
+}

@@ -1,0 +1,225 @@
+internal import CCurl
+package import Core
+package import Platform
+
+/// One GET request on its way: libcurl's callbacks only record here, the owner looks after `perform` has returned.
+///
+/// Not Sendable: made, used and dropped on the loop thread. The `MultiSession` holds it while it runs.
+///
+/// Body bytes go into buffers that the owner gives in advance. When the next piece does not fit, the transfer pauses
+/// (`isPaused`) until the owner has given a buffer and called `resumeReceiving`.
+@safe package final class Transfer {
+    /// The most body bytes that libcurl delivers at once; a buffer must hold at least one piece.
+    package static let maxPieceByteCount = Int(CURL_MAX_WRITE_SIZE)
+
+    package let request: TransferRequest
+    /// Nil while the transfer runs or has not been added yet; nil for ever when it was cancelled.
+    package private(set) var outcome: TransferOutcome?
+    /// True while no buffer has room for the next piece.
+    package private(set) var isPaused = false
+    /// Body bytes that came and were kept, since the start.
+    package private(set) var receivedByteCount: Int64 = 0
+    /// The body bytes among them that the owner has taken: the body offset of the next buffer it takes.
+    package private(set) var takenByteCount: Int64 = 0
+    /// True when the peer sent more body bytes than `limitBody` allowed; the transfer then fails, the bytes up to the
+    /// limit are good.
+    package private(set) var exceededLimit = false
+
+    private var easy: EasyHandle?
+    private var buffers = BodyBuffers()
+    private var recorder = HeadRecorder()
+    private var parsedHead: ResponseHead?
+    private var bodyByteLimit = Int64.max
+    private var abortion: Abortion?
+    private var finalMetrics: TransferMetrics?
+    private weak var session: MultiSession?
+    /// True while it stands in the session's list of news.
+    var hasNews = false
+
+    /// Why a callback of ours broke the transfer off.
+    private enum Abortion {
+        case headTooLarge
+        case bodyTooLong
+    }
+
+    /// Prepares the request; nothing is sent before `MultiSession.add`.
+    ///
+    /// Throws when a header field cannot be sent or there is no memory.
+    package init(_ request: TransferRequest) throws(CurlError) {
+        self.request = request
+        easy = try EasyHandle.make(for: request)
+        // Safety: the handle is ours and dies before us, and the session holds us while the handle is in its multi.
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe try self.easy?.setCallbacks(write: writeCallback, header: headerCallback, context: context)
+    }
+
+    package var tag: Int { request.tag }
+    package var isFinished: Bool { outcome != nil }
+    /// Whether the final response's head has come whole.
+    package var isHeadComplete: Bool { recorder.isComplete }
+
+    /// The final response's head once it has come whole; parsed when first asked for.
+    package var head: ResponseHead? {
+        if parsedHead == nil { parsedHead = recorder.head() }
+        return parsedHead
+    }
+
+    /// What libcurl knows of the transfer by now, or knew at its end.
+    package var metrics: TransferMetrics { finalMetrics ?? easy?.metrics() ?? TransferMetrics() }
+
+    // MARK: Buffers
+
+    /// Adds an empty buffer for body bytes to come; its capacity is at least `maxPieceByteCount`.
+    package func give(_ buffer: IOBuffer) {
+        precondition(buffer.capacity >= Self.maxPieceByteCount, "a body buffer is too small")
+        buffers.give(buffer)
+    }
+
+    /// Body bytes that wait in the buffers.
+    package var bufferedByteCount: Int { buffers.byteCount }
+    package var hasFullBuffers: Bool { !buffers.full.isEmpty }
+
+    /// Gives away the full buffers, in body order.
+    package func takeFullBuffers() -> [IOBuffer] {
+        let taken = buffers.takeFull()
+        takenByteCount += taken.reduce(0) { $0 + Int64($1.count) }
+        return taken
+    }
+
+    /// Gives away the buffer that is being filled, unless it is empty.  Its bytes follow those of the full ones: take
+    /// these first.
+    package func takeCurrentBuffer() -> IOBuffer? {
+        precondition(!hasFullBuffers, "the full buffers come first")
+        guard let taken = buffers.takeCurrent() else { return nil }
+        takenByteCount += Int64(taken.count)
+        return taken
+    }
+
+    /// Gives the empty buffers back.
+    package func takeUnusedBuffers() -> [IOBuffer] { buffers.takeUnused() }
+
+    /// Lets a paused transfer go on; pieces may be recorded before it returns, and it may be paused again then.
+    package func resumeReceiving() {
+        guard isPaused else { return }
+        isPaused = false
+        guard let code = easy?.unpause(), code != CURLE_OK else { return }
+        // The pieces that libcurl kept for us are gone: the transfer must not go on without them.
+        session?.finish(self, code)
+    }
+
+    /// Sets how many body bytes may come, counted from the body's start; more break the transfer off.
+    ///
+    /// Bytes beyond it that wait in the buffers already are dropped.
+    package func limitBody(to byteCount: Int64) {
+        bodyByteLimit = byteCount
+        guard receivedByteCount > byteCount, let excess = Int(exactly: receivedByteCount - byteCount) else { return }
+        receivedByteCount -= Int64(buffers.dropLast(excess))
+        exceededLimit = true
+        if !isFinished {
+            abortion = .bodyTooLong
+            session?.finish(self, CURLE_WRITE_ERROR)
+        }
+    }
+
+    // MARK: The session's side
+
+    func attach(to multi: borrowing MultiHandle, of session: MultiSession) throws(CurlError) {
+        precondition(easy != nil && self.session == nil, "a transfer runs once")
+        try easy?.add(to: multi)
+        self.session = session
+    }
+
+    /// Takes the handle out and frees it; records the outcome unless the transfer was cancelled (no code).
+    func detach(from multi: borrowing MultiHandle, code: CURLcode?) {
+        guard let easy = easy.take() else { return }
+        multi.remove(easy)
+        let metrics = easy.metrics()
+        finalMetrics = metrics
+        isPaused = false
+        session = nil
+        guard let code else { return }
+        if let failure = failure(code, easy, metrics) { outcome = .failed(failure) } else { outcome = .finished }
+    }
+
+    private func failure(
+        _ code: CURLcode, _ easy: borrowing EasyHandle, _ metrics: TransferMetrics
+    ) -> DownloadFailure? {
+        let peer = "\(request.url.host):\(request.url.port)"
+        switch abortion {
+        case .headTooLarge:
+            let message = "the response header of \(peer) is too large"
+            return DownloadFailure(.headersTooLarge, message, isRetryable: false)
+        case .bodyTooLong:
+            return DownloadFailure(.protocol, "\(peer) sent more data than it announced", isRetryable: true)
+        case nil: break
+        }
+        if code == CURLE_OK { return nil }
+        let context = FailureContext(
+            peer: peer,
+            wasConnected: metrics.preTransferMicroseconds > 0,
+            isHeadIncomplete: !recorder.isComplete,
+            headerByteCount: recorder.byteCount,
+            errorNumber: easy.long(CURLINFO_OS_ERRNO),
+            errorText: easy.errorText
+        )
+        return DownloadFailure(code: code, context: context)
+    }
+
+    // MARK: The callbacks' side
+
+    private func noteNews() {
+        if !hasNews { session?.addNews(self) }
+    }
+
+    fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+        if abortion != nil { return abortCode }
+        // 0 when a limit was set below what had come.
+        let allowed = max(0, bodyByteLimit - receivedByteCount)
+        let kept = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: allowed)))
+        noteNews()
+        guard unsafe buffers.append(kept) else {
+            isPaused = true
+            return Int(CURL_WRITEFUNC_PAUSE)
+        }
+        receivedByteCount += Int64(kept.count)
+        if kept.count < bytes.count {
+            exceededLimit = true
+            abortion = .bodyTooLong
+            return abortCode
+        }
+        return bytes.count
+    }
+
+    fileprivate func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Int {
+        if abortion != nil { return abortCode }
+        let wasComplete = recorder.isComplete
+        if unsafe recorder.record(bytes) == .tooLarge {
+            abortion = .headTooLarge
+            return abortCode
+        }
+        if recorder.isComplete && !wasComplete { noteNews() }
+        return bytes.count
+    }
+}
+
+// CURL_WRITEFUNC_ERROR: never a byte count, so it fails the transfer even for an empty piece.
+private let abortCode = Int(CURL_WRITEFUNC_ERROR)
+
+// File scope, never closures: C calls them, so they may carry no isolation.
+private func writeCallback(
+    _ data: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context = unsafe context else { return abortCode }
+    // Safety: see `Transfer.init`; size is always 1 (CURLOPT_WRITEFUNCTION(3)).
+    let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    return unsafe transfer.receive(UnsafeRawBufferPointer(start: data, count: count))
+}
+
+private func headerCallback(
+    _ data: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context = unsafe context else { return abortCode }
+    // Safety: as above.
+    let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    return unsafe transfer.receiveHeaderLine(UnsafeRawBufferPointer(start: data, count: count))
+}

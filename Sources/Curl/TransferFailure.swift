@@ -1,0 +1,93 @@
+internal import CCurl
+internal import Core
+internal import Platform
+
+/// What a failed transfer tells besides libcurl's code.
+struct FailureContext {
+    /// `host:port`, for people.
+    var peer: String
+    /// True once a connection was ready to carry the request, its TLS included.
+    var wasConnected: Bool
+    /// True while the head of the response is still missing or incomplete.
+    var isHeadIncomplete: Bool
+    var headerByteCount: Int
+    /// The errno of the last failed connection attempt; 0 for none.
+    var errorNumber: Int
+    /// libcurl's own words; may quote what the server sent.
+    var errorText: String
+}
+
+extension DownloadFailure {
+    /// The failure that a CURLcode other than 0 stands for.
+    ///
+    /// The message names the host and what happened; libcurl's own words are in it only for certificates and TLS.
+    init(code: CURLcode, context: FailureContext) {
+        let peer = context.peer
+        let (kind, message, isRetryable): (FailureKind, String, Bool) =
+            switch code {
+            case CURLE_COULDNT_RESOLVE_HOST:
+                (.dns, "the name of \(peer) could not be resolved", true)
+            case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
+                (.proxy, "the proxy for \(peer) could not be used", true)
+            case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED:
+                (.connect, "could not connect to \(peer)\(Self.reason(context.errorNumber))", true)
+            case CURLE_OPERATION_TIMEDOUT where context.wasConnected:
+                (.stalled, "no data came from \(peer) for too long", true)
+            case CURLE_OPERATION_TIMEDOUT:
+                (.timeout, "connecting to \(peer) took too long", true)
+            case CURLE_PARTIAL_FILE:
+                (.incomplete, "\(peer) closed the connection before the end of the data", true)
+            case CURLE_GOT_NOTHING:
+                (.incomplete, "\(peer) closed the connection without an answer", true)
+            case CURLE_OUT_OF_MEMORY where context.isHeadIncomplete && context.wasConnected:
+                // 7.88 reports one header line that is too long as "out of memory".
+                (.headersTooLarge, "the response header of \(peer) is too large", false)
+            case CURLE_RECV_ERROR where context.isHeadIncomplete && HeadRecorder.isNearLimit(context.headerByteCount):
+                // 7.88 reports header lines that are too many as a receive error.
+                (.headersTooLarge, "the response header of \(peer) is too large", false)
+            case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN:
+                (.incomplete, "the connection to \(peer) was lost", true)
+            case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+                CURLE_SSL_INVALIDCERTSTATUS:
+                (.tlsCertificate, "the certificate of \(peer) was refused\(Self.quoted(context.errorText))", false)
+            case CURLE_SSL_CONNECT_ERROR:
+                (.tls, "no secure connection to \(peer) could be made\(Self.quoted(context.errorText))", true)
+            case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE,
+                CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED,
+                CURLE_USE_SSL_FAILED,
+                CURLE_SSL_CLIENTCERT:
+                (.tls, "TLS cannot be used for \(peer)\(Self.quoted(context.errorText))", false)
+            case CURLE_URL_MALFORMAT:
+                (.unsupportedUrl, "the URL of \(peer) is malformed", false)
+            case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING,
+                CURLE_HTTP_RETURNED_ERROR:
+                (.protocol, "\(peer) answered with something that is not valid HTTP", false)
+            case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR:
+                (.protocol, "\(peer) broke the HTTP protocol", true)
+            case CURLE_FILESIZE_EXCEEDED:
+                (.sizeLimit, "the file at \(peer) is larger than allowed", false)
+            case CURLE_OUT_OF_MEMORY:
+                (.internal, "there is not enough memory for the transfer from \(peer)", true)
+            case CURLcode(rawValue: 100):
+                // CURLE_TOO_LARGE of 8.6 and later, for what 7.88 reports as above.
+                (.headersTooLarge, "the response header of \(peer) is too large", false)
+            default:
+                (.internal, "the transfer from \(peer) failed (libcurl error \(code.rawValue))", false)
+            }
+        var errorNumber: Int?
+        if kind == .connect && context.errorNumber > 0 { errorNumber = context.errorNumber }
+        self.init(
+            kind, message, isRetryable: isRetryable, curlCode: Int(code.rawValue), errno: errorNumber)
+    }
+
+    private static func reason(_ errorNumber: Int) -> String {
+        guard errorNumber > 0, let code = Int32(exactly: errorNumber) else { return "" }
+        return ": \(Errno(code: code).message)"
+    }
+
+    /// libcurl's words, one line of printable ASCII, cut at a length that fits a message.
+    private static func quoted(_ text: String) -> String {
+        let line = text.unicodeScalars.prefix(200).map { (0x20...0x7e).contains($0.value) ? Character($0) : "?" }
+        return line.isEmpty ? "" : ": \(String(line))"
+    }
+}

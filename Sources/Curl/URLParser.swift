@@ -1,0 +1,151 @@
+internal import CCurl
+
+/// Parses and resolves URLs with libcurl's own parser.  C: curl_url(3)
+///
+/// Isolation: any thread.
+package enum URLParser {
+    /// The longest URL taken, in bytes.
+    package static let maxByteCount = 8_192
+
+    /// Parses an absolute http or https URL; strips the fragment, splits the userinfo off.
+    package static func parse(_ text: String) throws(URLError) -> ParsedURL {
+        try checkLength(text)
+        // A blank would be encoded by libcurl, a control character refused without saying why.
+        if text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
+            throw URLError(.illegalCharacter, "it contains a blank or a control character")
+        }
+        try checkScheme(text)
+        let handle = try URLHandle()
+        try handle.set(text)
+        return try handle.parsed()
+    }
+
+    /// Resolves a `Location` value against the URL that answered with it (RFC 3986, 5.2).
+    ///
+    /// Blanks inside it are encoded, as servers send them; the fragment is stripped.
+    package static func resolve(_ location: String, against base: ParsedURL) throws(URLError) -> ParsedURL {
+        let bytes = location.utf8.drop { isBlank($0) }
+        let trimmed = String(decoding: bytes.reversed().drop { isBlank($0) }.reversed(), as: UTF8.self)
+        try checkLength(trimmed)
+        if trimmed.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) {
+            throw URLError(.illegalCharacter, "it contains a control character")
+        }
+        if hasScheme(trimmed) { try checkScheme(trimmed) }
+        let handle = try URLHandle()
+        try handle.set(base.absoluteString)
+        try handle.set(trimmed.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20"))
+        return try handle.parsed()
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    private static func checkLength(_ text: String) throws(URLError) {
+        if text.isEmpty { throw URLError(.empty, "it is empty") }
+        if text.utf8.count > maxByteCount { throw URLError(.tooLong, "it is longer than \(maxByteCount) bytes") }
+    }
+
+    /// libcurl takes one to three slashes and would read `http:///etc/x` as host `etc`: insist on two and a host.
+    private static func checkScheme(_ text: String) throws(URLError) {
+        guard hasScheme(text), let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            throw URLError(.noScheme, "it does not begin with http:// or https://")
+        }
+        let scheme = text[..<colon]
+        if !["http", "https"].contains(scheme.lowercased()) {
+            let shown = String(scheme.prefix(20)).lowercased()
+            throw URLError(.unsupportedScheme, "the scheme \(shown) is not supported, only http and https are")
+        }
+        let rest = text.utf8[colon...].dropFirst()
+        guard rest.starts(with: "//".utf8) else {
+            throw URLError(.malformed, "// does not follow the scheme")
+        }
+        if rest.dropFirst(2).first.map({ "/?#".utf8.contains($0) }) ?? true {
+            throw URLError(.noHost, "it has no host")
+        }
+    }
+
+    /// True when a text begins as an absolute URL does: letter, letters or digits or `+-.`, colon (RFC 3986, 3.1).
+    ///
+    /// `host:8080/path` does too, and is then refused for its scheme; nothing tells the two apart.
+    private static func hasScheme(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > bytes.startIndex else { return false }
+        let isLetter = { (byte: UInt8) in (0x61...0x7a).contains(byte | 0x20) }
+        let isRest = { (byte: UInt8) in isLetter(byte) || (0x30...0x39).contains(byte) || "+-.".utf8.contains(byte) }
+        return bytes.first.map(isLetter) ?? false && bytes[..<colon].allSatisfy(isRest)
+    }
+}
+
+/// One URL in libcurl's hands.
+@safe private struct URLHandle: ~Copyable {
+    // Safety: freed once, in deinit; does not leave this type.
+    private let raw: OpaquePointer
+
+    init() throws(URLError) {
+        guard let raw = unsafe curl_url() else { throw URLError(.malformed, "there is no memory to parse it") }
+        unsafe self.raw = raw
+    }
+
+    deinit { unsafe curl_url_cleanup(raw) }
+
+    /// Sets an absolute URL, or resolves a relative one against what is there; encodes bytes that are not ASCII.
+    borrowing func set(_ text: String) throws(URLError) {
+        let flags = UInt32(CURLU_URLENCODE) | UInt32(CURLU_NON_SUPPORT_SCHEME)
+        try check(unsafe curl_url_set(raw, CURLUPART_URL, text, flags))
+    }
+
+    borrowing func parsed() throws(URLError) -> ParsedURL {
+        guard let scheme = ParsedURL.Scheme(rawValue: try text(CURLUPART_SCHEME) ?? "") else {
+            throw URLError(.unsupportedScheme, "only http and https are supported")
+        }
+        guard let host = try text(CURLUPART_HOST), !host.isEmpty else { throw URLError(.noHost, "it has no host") }
+        let portText = try text(CURLUPART_PORT, flags: UInt32(CURLU_DEFAULT_PORT)) ?? ""
+        guard let port = Int(portText), (1...65_535).contains(port) else {
+            throw URLError(.badPort, "its port is not a number from 1 to 65535")
+        }
+        var userInfo: ParsedURL.UserInfo?
+        let user = try text(CURLUPART_USER, flags: UInt32(CURLU_URLDECODE))
+        let password = try text(CURLUPART_PASSWORD, flags: UInt32(CURLU_URLDECODE))
+        if user != nil || password != nil {
+            userInfo = ParsedURL.UserInfo(user: user ?? "", password: password ?? "")
+        }
+        for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_FRAGMENT] {
+            try check(unsafe curl_url_set(raw, part, nil, 0))
+        }
+        guard let absoluteString = try text(CURLUPART_URL) else { throw URLError(.malformed, "it is malformed") }
+        return ParsedURL(
+            origin: ParsedURL.Origin(scheme: scheme, host: host.lowercased(), port: port),
+            path: try text(CURLUPART_PATH) ?? "/",
+            userInfo: userInfo,
+            absoluteString: absoluteString
+        )
+    }
+
+    /// One part's text; nil when the URL has none.
+    private borrowing func text(_ part: CURLUPart, flags: UInt32 = 0) throws(URLError) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        let code = unsafe curl_url_get(raw, part, &value, flags)
+        defer { unsafe curl_free(value) }
+        switch code {
+        case CURLUE_OK: return unsafe value.map { unsafe String(cString: $0) }
+        case CURLUE_NO_USER, CURLUE_NO_PASSWORD, CURLUE_NO_HOST, CURLUE_NO_PORT, CURLUE_NO_SCHEME: return nil
+        default:
+            try check(code)
+            return nil
+        }
+    }
+
+    private borrowing func check(_ code: CURLUcode) throws(URLError) {
+        switch code {
+        case CURLUE_OK: return
+        case CURLUE_NO_HOST: throw URLError(.noHost, "it has no host")
+        case CURLUE_BAD_HOSTNAME, CURLUE_BAD_IPV6: throw URLError(.badHost, "its host is malformed")
+        case CURLUE_BAD_PORT_NUMBER: throw URLError(.badPort, "its port is not a number from 1 to 65535")
+        case CURLUE_BAD_LOGIN, CURLUE_BAD_USER, CURLUE_BAD_PASSWORD, CURLUE_USER_NOT_ALLOWED:
+            throw URLError(.badUserInfo, "the part before the @ is malformed")
+        case CURLUE_URLDECODE: throw URLError(.badUserInfo, "the part before the @ holds an encoded control character")
+        case CURLUE_UNSUPPORTED_SCHEME, CURLUE_BAD_SCHEME:
+            throw URLError(.unsupportedScheme, "only http and https are supported")
+        default: throw URLError(.malformed, "it is malformed")
+        }
+    }
+}
