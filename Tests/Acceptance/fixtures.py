@@ -1,0 +1,144 @@
+"""Fixtures for the acceptance tests and the transcripts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nginx_server import Nginx, missing_programs, start_nginx
+from scripted_server import ScriptedServer
+from towline_client import Towline, clean_environment
+
+TOP = Path(__file__).resolve().parents[2]
+#: where builds leave the binary, the one that users get first
+BUILDS = (".build-release/release/towline", ".build/release/towline", ".build/debug/towline")
+
+
+def find_binary() -> Path | None:
+    named = os.environ.get("TOWLINE")
+    candidates = [Path(named)] if named else [TOP / path for path in BUILDS]
+    return next((path.resolve() for path in candidates if os.access(path, os.X_OK)), None)
+
+
+@pytest.fixture(scope="session")
+def binary() -> Path:
+    found = find_binary()
+    if found is None:
+        pytest.exit("no towline binary: run Tests/run, or set TOWLINE to one", returncode=3)
+    return found
+
+
+class Launcher:
+    """Starts processes of the service that share one home, and checks all of them at the end."""
+
+    def __init__(self, binary: Path, folder: Path) -> None:
+        self.binary = binary
+        self.home = folder / "home"
+        self.work = folder / "work"
+        self.state = folder / "state"
+        self.home.mkdir()
+        self.work.mkdir()
+        self.processes: list[Towline] = []
+
+    def __call__(
+        self,
+        *args: str,
+        state: Path | str | None = "",
+        env: dict[str, str] | None = None,
+        framing: str = "line",
+        read_at_once: bool = True,
+        ignore: Sequence[signal.Signals] = (),
+        prefix: Sequence[str] = (),
+        cwd: Path | None = None,
+    ) -> Towline:
+        """Starts one process; `state` None gives it no --state-dir."""
+        directory = self.state if state == "" else state
+        process = Towline(
+            self.binary,
+            [*([] if directory is None else ["--state-dir", str(directory)]), *args],
+            env=clean_environment(self.home, **(env or {})),
+            cwd=cwd or self.work,
+            framing=framing,
+            read_at_once=read_at_once,
+            ignore=ignore,
+            prefix=prefix,
+        )
+        self.processes.append(process)
+        return process
+
+    def pipe(
+        self, *lines: str, args: Sequence[str] = (), timeout: float = 30, **options: Any
+    ) -> tuple[Towline, int]:
+        """Writes the lines, closes stdin and waits for the end: what a shell pipeline does."""
+        process = self(*args, **options)
+        # A process that refuses to start closes its stdin before all is written.
+        try:
+            process.raw("".join(line + "\n" for line in lines))
+            process.close_stdin()
+        except BrokenPipeError:
+            pass
+        return process, process.wait_exit(timeout)
+
+    def run(self, *args: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Runs the binary with these arguments alone and no input."""
+        return subprocess.run(
+            [str(self.binary), *args],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            env=clean_environment(self.home),
+            cwd=self.work,
+            **options,
+        )
+
+
+@pytest.fixture
+def launch(binary: Path, tmp_path: Path) -> Iterator[Launcher]:
+    launcher = Launcher(binary, tmp_path)
+    yield launcher
+    for process in launcher.processes:
+        process.finish()
+    violations = [text for process in launcher.processes for text in process.violations]
+    assert not violations, "rules of the wire that were broken:\n" + "\n".join(violations)
+
+
+@pytest.fixture
+def host(launch: Launcher) -> Towline:
+    """One process on a fresh state directory."""
+    return launch()
+
+
+@pytest.fixture
+def work(launch: Launcher) -> Path:
+    """The working directory of the processes."""
+    return launch.work
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    scripted = ScriptedServer()
+    yield scripted
+    scripted.close()
+
+
+@pytest.fixture
+def other_server() -> Iterator[ScriptedServer]:
+    scripted = ScriptedServer()
+    yield scripted
+    scripted.close()
+
+
+@pytest.fixture(scope="session")
+def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
+    missing = missing_programs()
+    if missing:
+        pytest.skip(f"needs {' and '.join(missing)}")
+    running = start_nginx(tmp_path_factory.mktemp("nginx"))
+    yield running
+    running.close()

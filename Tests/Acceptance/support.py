@@ -1,0 +1,115 @@
+"""Short forms that many acceptance tests use."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from scripted_server import Behaviour, Resource, ScriptedServer, content
+from towline_client import JSON, Timeout, Towline
+
+MIB = 1 << 20
+FINAL = ("completed", "failed", "canceled")
+#: No second attempt: a failure shows at once.
+NO_RETRY = {"maxAttempts": 0}
+#: Retries that a test has the patience for.
+QUICK_RETRY = {"maxAttempts": 20, "initialDelayMs": 20, "maxDelayMs": 100}
+
+T = TypeVar("T")
+
+
+def line(method: str, request_id: Any = None, **params: Any) -> str:
+    """A request (or, without an id, a notification) as a line for a pipeline."""
+    message: JSON = {"jsonrpc": "2.0", "method": method}
+    if request_id is not None:
+        message["id"] = request_id
+    if params:
+        message["params"] = params
+    return json.dumps(message)
+
+
+def sha256(data: bytes | Path) -> str:
+    return hashlib.sha256(data.read_bytes() if isinstance(data, Path) else data).hexdigest()
+
+
+def poll(condition: Callable[[], T | None], timeout: float = 10.0, what: str = "a condition") -> T:
+    """Looks again and again, for things that no event tells (other processes, the file system)."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise Timeout(f"waited {timeout} s for {what}")
+        time.sleep(0.02)
+
+
+def finish(host: Towline, download_id: str, timeout: float = 30.0) -> JSON:
+    """Waits by `wait` and returns the final Download."""
+    return host.call("wait", id=download_id, timeout=timeout)["download"]
+
+
+def fetch(host: Towline, url: str, path: Path, **params: Any) -> JSON:
+    """Starts a download and returns the final Download."""
+    started = host.call("start", url=url, path=str(path), **params)
+    return finish(host, started["download"]["id"])
+
+
+class Held:
+    """A resource whose body is held after some bytes until `release`: a download that stays active."""
+
+    def __init__(
+        self,
+        server: ScriptedServer,
+        path: str = "/held",
+        size: int = 4 * MIB,
+        after: int = MIB,
+        seed: int = 7,
+    ) -> None:
+        self.gate = threading.Event()
+        self.data = content(seed, size)
+        self.after = after
+        self.path = path
+        self.url = server.url(path)
+        self.server = server
+        self.resource: Resource = server.add(path, self.data)
+        self.resource.default = Behaviour(hold_after=after, gate=self.gate)
+
+    def release(self) -> None:
+        """Lets held bodies go on; later requests are not held either."""
+        self.resource.default = Behaviour()
+        self.gate.set()
+
+    def started(self, host: Towline, path: Path, **params: Any) -> JSON:
+        """Starts the download and returns its Download once all bytes before the hold have been received."""
+        download = host.call("start", url=self.url, path=str(path), **params)["download"]
+        if self.after:
+            host.wait_received(download["id"], self.after)
+        else:
+            self.server.wait_requests(self.path, 1)
+        return download
+
+
+def has_value(tree: Any, value: Any) -> bool:
+    """True when the value stands anywhere in the JSON tree."""
+    if isinstance(tree, dict):
+        return any(has_value(v, value) for v in tree.values())
+    if isinstance(tree, list):
+        return any(has_value(v, value) for v in tree)
+    return tree == value and type(tree) is type(value)
+
+
+def find_member(tree: Any, name: str) -> Any:
+    """The first member of that name anywhere in the JSON tree, else None."""
+    if isinstance(tree, dict):
+        if name in tree:
+            return tree[name]
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        return next((found for v in tree if (found := find_member(v, name)) is not None), None)
+    return None
