@@ -1,1 +1,1 @@
-// Replaced by the target's first tests.
+// placeholder

@@ -1,0 +1,67 @@
+internal import CPlatform
+internal import Glibc
+
+/// The signals that ask a process to end.
+package enum EndSignal: Int32, Sendable, CaseIterable {
+    case hangup = 1
+    case interrupt = 2
+    case terminate = 15
+}
+
+/// Blocks the signals that ask for an end, so that a `SignalSource` can read them, and ignores those that would kill us for
+/// a reader that went away or a file that grew too large.  C: pthread_sigmask(3), signal(2)
+///
+/// Call before the first thread starts: threads inherit the mask. Dispositions stay as they were at exec, so a signal that
+/// was ignored then (nohup) stays ignored.
+package func prepareSignals() {
+    var set = endSignalSet()
+    _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    _ = signal(SIGPIPE, SIG_IGN)
+    _ = signal(SIGXFSZ, SIG_IGN)
+}
+
+private func endSignalSet() -> sigset_t {
+    var set = sigset_t()
+    _ = unsafe sigemptyset(&set)
+    for signal in EndSignal.allCases { _ = unsafe sigaddset(&set, signal.rawValue) }
+    return set
+}
+
+/// A descriptor that becomes readable when a blocked end signal came.  Isolation: one thread.  C: signalfd(2)
+package struct SignalSource: ~Copyable, Sendable {
+    private let descriptor: FileDescriptor
+    package var raw: Int32 { descriptor.raw }
+
+    package init() throws(Errno) {
+        var set = endSignalSet()
+        descriptor = FileDescriptor(owning: try valueOrErrno { unsafe cplatform_signalfd(&set) })
+    }
+
+    /// The next signal that came; nil when there is none.
+    package borrowing func next() -> EndSignal? {
+        EndSignal(rawValue: cplatform_read_signal(descriptor.raw))
+    }
+}
+
+/// A descriptor that becomes readable when another process has ended.  C: pidfd_open(2)
+package struct ProcessHandle: ~Copyable, Sendable {
+    private let descriptor: FileDescriptor
+    package var raw: Int32 { descriptor.raw }
+
+    /// Nil when there is no such process now, or the kernel has no such descriptors.
+    package init?(processID: Int64) {
+        guard let id = pid_t(exactly: processID), id > 0 else { return nil }
+        let raw = cplatform_pidfd_open(id)
+        if raw < 0 { return nil }
+        // Kernels since 5.3 set close-on-exec on it.
+        descriptor = FileDescriptor(owning: raw)
+    }
+}
+
+/// This process's id.
+package func currentProcessID() -> Int64 { Int64(getpid()) }
+
+/// Ends the process without running exit handlers: a library's would run under threads that still use it.  C: _exit(2)
+package func endProcess(code: Int32) -> Never {
+    _exit(code)
+}

@@ -1,0 +1,137 @@
+internal import Core
+internal import RPC
+
+/// Reads the command line by one table, from which the help is printed too.
+package enum CommandLineParser {
+    /// One option.
+    struct Option: Sendable {
+        var name: String
+        /// What stands for the value in the help; nil when there is none.
+        var valueName: String?
+        var help: String
+        /// Gets the value; an empty string when there is none.
+        var apply: @Sendable (inout CommandLineOptions, String) throws(UsageError) -> Void
+    }
+
+    /// Reads the arguments, the program's name left out.
+    ///
+    /// - Parameter environmentLogLevel: the value of `TOWLINE_LOG`, which `--log-level` overrides.
+    package static func parse(
+        _ arguments: [String],
+        environmentLogLevel: String? = nil
+    ) throws(UsageError) -> CommandLineOptions {
+        var options = CommandLineOptions()
+        if let text = environmentLogLevel, let level = LogLevel(rawValue: text) { options.logLevel = level }
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            guard argument.hasPrefix("-") else {
+                throw UsageError("unexpected argument '\(argument)': messages come on standard input")
+            }
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            guard let option = table.first(where: { $0.name == name }) else { throw unknown(name) }
+            try option.apply(&options, value(for: option, given: parts.dropFirst().first.map(String.init), &rest))
+        }
+        return options
+    }
+
+    private static func value(
+        for option: Option,
+        given: String?,
+        _ rest: inout ArraySlice<String>
+    ) throws(UsageError) -> String {
+        guard let valueName = option.valueName else {
+            if given != nil { throw UsageError("option '\(option.name)' takes no value") }
+            return ""
+        }
+        guard let value = given ?? rest.popFirst() else {
+            throw UsageError("option '\(option.name)' needs a value: \(valueName)")
+        }
+        return value
+    }
+
+    private static func unknown(_ name: String) -> UsageError {
+        guard let nearest = Spelling.nearest(to: name, in: table.map(\.name)) else {
+            return UsageError("unknown option '\(name)'")
+        }
+        return UsageError("unknown option '\(name)': did you mean '\(nearest)'?")
+    }
+
+    /// Everything that the command line may hold, in the order of the help.
+    static let table: [Option] = [
+        Option(
+            name: "--app",
+            valueName: "NAME",
+            help: "keep this application's downloads apart (default: default)"
+        ) { options, value throws(UsageError) in
+            guard Limits.isDownloadID(value) else {
+                throw UsageError("option '--app' needs 1 to 64 letters, digits, '.', '_' or '-', got '\(value)'")
+            }
+            options.application = value
+        },
+        Option(
+            name: "--state-dir",
+            valueName: "DIR",
+            help: "where records are kept (default: <XDG state home>/towline/NAME)"
+        ) { options, value throws(UsageError) in options.stateDirectory = try path(value, of: "--state-dir") },
+        Option(
+            name: "--root",
+            valueName: "DIR",
+            help: "write files in this directory only; may be given several times"
+        ) { options, value throws(UsageError) in options.roots.append(try path(value, of: "--root")) },
+        Option(
+            name: "--framing",
+            valueName: "auto|line|header",
+            help: "how messages are framed (default: auto, the first line tells)"
+        ) { options, value throws(UsageError) in options.framing = try choice(value, of: "--framing") },
+        Option(
+            name: "--on-host-exit",
+            valueName: "finish|suspend",
+            help: "what becomes of running downloads when the host goes"
+        ) { options, value throws(UsageError) in options.hostExitPolicy = try choice(value, of: "--on-host-exit") },
+        Option(name: "--resume-on-start", help: "go on with interrupted downloads at once") { options, _ in
+            options.resumesOnStart = true
+        },
+        Option(
+            name: "--clientProcessId",
+            valueName: "PID",
+            help: "treat the end of this process as the host's end"
+        ) { options, value throws(UsageError) in
+            guard let id = Int64(value), id > 0 else {
+                throw UsageError("option '--clientProcessId' needs a process id, got '\(value)'")
+            }
+            options.clientProcessID = id
+        },
+        Option(name: "--allow-network-state", help: "accept a state directory on a network file system") {
+            options, _ in options.allowsNetworkState = true
+        },
+        Option(
+            name: "--log-level",
+            valueName: "error|warn|info|debug",
+            help: "what goes to standard error (default: warn, or $TOWLINE_LOG)"
+        ) { options, value throws(UsageError) in options.logLevel = try choice(value, of: "--log-level") },
+        Option(name: "--log-format", valueName: "text|json", help: "how it is written (default: text)") {
+            options, value throws(UsageError) in options.logFormat = try choice(value, of: "--log-format")
+        },
+        Option(name: "--stdio", help: "accepted for editors; always so") { _, _ in },
+        Option(name: "--print-openrpc", help: "print the OpenRPC document and exit") { options, _ in
+            options.action = .printOpenRPC
+        },
+        Option(name: "--version", help: "print the version and exit") { options, _ in options.action = .printVersion },
+        Option(name: "--help", help: "print this help and exit") { options, _ in options.action = .printHelp },
+    ]
+
+    private static func path(_ value: String, of option: String) throws(UsageError) -> String {
+        if value.isEmpty { throw UsageError("option '\(option)' needs a directory, got ''") }
+        return value
+    }
+
+    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ value: String,
+        of option: String
+    ) throws(UsageError) -> Choice {
+        if let choice = Choice(rawValue: value) { return choice }
+        let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError("option '\(option)' needs one of \(choices), got '\(value)'")
+    }
+}

@@ -1,0 +1,97 @@
+internal import Core
+package import Engine
+internal import JSON
+package import RPC
+
+extension RPCError {
+    /// A parameter that does not fit.
+    package init(_ error: ParameterError) {
+        var extra: JSONObject = ["path": .string(error.path)]
+        if let limit = error.limit {
+            extra["limit"] = .string(error.path)
+            extra["maximum"] = .integer(limit)
+        }
+        self = .invalidParams(error.message, extra: extra)
+    }
+
+    /// A parameter that breaks a rule no schema can say.
+    static func parameter(_ path: String, _ problem: String) -> RPCError {
+        RPCError(ParameterError(path: path.isEmpty ? "params" : "params.\(path)", problem: problem))
+    }
+
+    static let shuttingDown = RPCError(.shuttingDown, "The service is shutting down.")
+
+    /// What the engine says, as an answer.
+    package init(_ error: EngineError) {
+        switch error {
+        case .downloadNotFound(let id):
+            self.init(.downloadNotFound, "There is no download \(quoted(id)).", extra: ["id": .string(id)])
+        case .invalidState(let id, let state, let command):
+            self.init(
+                .invalidState,
+                "Cannot \(command.wireName) download \(quoted(id)): it is \(state.rawValue).",
+                extra: ["id": .string(id), "state": .string(state.rawValue), "command": .string(command.wireName)]
+            )
+        case .destinationExists(let path):
+            self.init(
+                .destinationConflict,
+                "The destination exists: \(path)",
+                extra: ["path": .string(path), "reason": "exists"]
+            )
+        case .destinationHeld(let path, let id):
+            self.init(
+                .destinationConflict,
+                "Download \(quoted(id)) holds the destination: \(path)",
+                extra: ["path": .string(path), "reason": "held", "id": .string(id)]
+            )
+        case .directoryMissing(let path):
+            self.init(
+                .destinationConflict,
+                "The directory is missing or is none: \(path)",
+                extra: ["path": .string(path), "reason": "directoryMissing"]
+            )
+        case .idConflict(let id, let differs):
+            self.init(
+                .idConflict,
+                "Download \(quoted(id)) was started with another \(differs.joined(separator: ", ")).",
+                extra: ["id": .string(id), "differs": .array(differs.map { .string($0) })]
+            )
+        case .unsupportedURL(let message): self.init(.unsupportedUrl, message)
+        case .limitExceeded(let limit, let maximum):
+            self.init(
+                .limitExceeded,
+                "The limit \(limit) is reached: \(maximum).",
+                extra: ["limit": .string(limit), "maximum": .integer(maximum)]
+            )
+        case .invalidCursor: self = .parameter("cursor", "not a cursor of this service")
+        case .cursorExpired: self.init(.cursorExpired, "The cursor has expired: list again without one.")
+        case .shuttingDown: self = .shuttingDown
+        case .storageFailure(let message): self.init(.storageFailure, message)
+        case .insufficientSpace(let path, let needed, let available):
+            self = .insufficientSpace(path: path, neededByteCount: needed, availableByteCount: available)
+        case .permissionDenied(let path): self = .permissionDenied(path: path)
+        case .lockedElsewhere(let id):
+            self.init(.lockedElsewhere, "Another process owns download \(quoted(id)).", extra: ["id": .string(id)])
+        }
+    }
+
+    static func permissionDenied(path: String) -> RPCError {
+        RPCError(.permissionDenied, "May not write: \(path)", extra: ["path": .string(path)])
+    }
+
+    private static func insufficientSpace(
+        path: String,
+        neededByteCount: Int64,
+        availableByteCount: Int64
+    ) -> RPCError {
+        RPCError(
+            .insufficientSpace,
+            "Too little space for \(path): \(neededByteCount) bytes needed, \(availableByteCount) available.",
+            extra: [
+                "path": .string(path),
+                "neededBytes": .integer(neededByteCount),
+                "availableBytes": .integer(availableByteCount),
+            ]
+        )
+    }
+}

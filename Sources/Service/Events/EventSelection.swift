@@ -1,0 +1,6 @@
+/// Which events a download sends unasked to the session that started it.
+package enum EventSelection: String, Sendable, CaseIterable {
+    case none
+    case changed
+    case all
+}

@@ -1,0 +1,124 @@
+package import Core
+package import Engine
+
+/// The downloads that the session started or resumed: whose events it hears, and whose end a pipeline waits for.
+package struct FollowedDownloads: Sendable {
+    /// One that is not final.
+    package struct Entry: Sendable {
+        package var selection: EventSelection
+        package var isBackground: Bool
+        package var state: DownloadState
+        /// Another process runs it: only asking tells how it goes.
+        package var isElsewhere: Bool
+    }
+
+    /// How long a download must have been offline to count as settled.
+    package static let offlinePatienceNanoseconds: Int64 = 60_000_000_000
+
+    package private(set) var entries: [String: Entry] = [:]
+    /// How the others ended.
+    package private(set) var finished: [String: DownloadState] = [:]
+    private var unsettled: Set<String> = []
+    private var background: Set<String> = []
+    private var active: Set<String> = []
+    /// Since when, on the monotonic clock.
+    private var offlineSince: [String: Int64] = [:]
+    /// A download ended without completing and was removed since.
+    private var hasForgottenFailure = false
+
+    package init() {}
+
+    /// Counts a download as the session's own from now on.
+    package mutating func follow(
+        _ download: DownloadSnapshot,
+        selection: EventSelection,
+        isBackground: Bool,
+        now: Int64
+    ) {
+        entries[download.id] = Entry(
+            selection: selection,
+            isBackground: isBackground,
+            state: download.state,
+            isElsewhere: false
+        )
+        finished[download.id] = nil
+        update(download, now: now)
+    }
+
+    /// Takes over what became of a download; does nothing for one that is not the session's.
+    package mutating func update(_ download: DownloadSnapshot, now: Int64) {
+        let id = download.id
+        guard var entry = entries[id] else { return }
+        entry.state = download.state
+        entry.isElsewhere = download.owner == .other
+        entries[id] = entry
+        setMember(id, of: &active, download.state == .active)
+        noteOffline(download, now: now)
+        let isSettled = Self.isSettled(download.state, download.reason)
+        setMember(id, of: &unsettled, !isSettled)
+        setMember(id, of: &background, !isSettled && entry.isBackground)
+        if download.state.isFinal {
+            entries[id] = nil
+            finished[id] = download.state
+        }
+    }
+
+    /// Forgets a download that was removed.
+    package mutating func remove(_ id: String) {
+        if let state = finished.removeValue(forKey: id), state != .completed { hasForgottenFailure = true }
+        if entries.removeValue(forKey: id) != nil { hasForgottenFailure = true }
+        unsettled.remove(id)
+        background.remove(id)
+        active.remove(id)
+        offlineSince[id] = nil
+    }
+
+    /// Settled by state and reason alone: final, paused, or waiting for what only people can mend.
+    package static func isSettled(_ state: DownloadState, _ reason: StateReason?) -> Bool {
+        state.isFinal || state == .paused || (state == .waiting && (reason == .needsUrl || reason == .diskFull))
+    }
+
+    /// True when none of them will change without somebody's help.
+    package func areSettled(now: Int64) -> Bool {
+        unsettled.count <= offlineSince.count && unsettled.allSatisfy { isOfflineForLong($0, now: now) }
+    }
+
+    package func isSettled(_ id: String, now: Int64) -> Bool {
+        !unsettled.contains(id) || isOfflineForLong(id, now: now)
+    }
+
+    /// When the next download counts as settled for being offline; nil when none is.
+    package func nextSettleTime(now: Int64) -> Int64? {
+        offlineSince.values.map { $0 + Self.offlinePatienceNanoseconds }.filter { $0 > now }.min()
+    }
+
+    package var hasUnsettledBackground: Bool { !background.isEmpty }
+
+    package var hasActive: Bool { !active.isEmpty }
+
+    /// Ids of those that other processes run.
+    package var idsElsewhere: [String] { entries.filter(\.value.isElsewhere).map(\.key) }
+
+    package var areAllCompleted: Bool {
+        entries.isEmpty && !hasForgottenFailure && finished.values.allSatisfy { $0 == .completed }
+    }
+
+    private func isOfflineForLong(_ id: String, now: Int64) -> Bool {
+        offlineSince[id].map { now - $0 >= Self.offlinePatienceNanoseconds } ?? false
+    }
+
+    /// A download that merely tries again, and has not reached the server yet, is still offline.
+    private mutating func noteOffline(_ download: DownloadSnapshot, now: Int64) {
+        let isOffline = download.state == .waiting && download.reason == .offline
+        if isOffline {
+            offlineSince[download.id] = offlineSince[download.id] ?? now
+            return
+        }
+        let isTrying = download.state == .queued || (download.state == .active && download.phase == .connecting)
+        if !isTrying { offlineSince[download.id] = nil }
+    }
+
+    private func setMember(_ id: String, of set: inout Set<String>, _ isMember: Bool) {
+        if isMember { set.insert(id) } else { set.remove(id) }
+    }
+}

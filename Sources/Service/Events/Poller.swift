@@ -1,0 +1,106 @@
+internal import Core
+internal import Engine
+internal import Platform
+internal import RPC
+
+/// What is known of downloads that other processes run, which only asking can tell.
+struct Poller {
+    static let intervalNanoseconds: Int64 = 500_000_000
+    /// Downloads asked for in one round.
+    static let maxCount = 500
+
+    fileprivate struct Sight: Equatable {
+        var state: DownloadState
+        var reason: StateReason?
+        var phase: DownloadPhase?
+        var owner: Ownership
+        var attempt: Int
+    }
+    fileprivate var sights: [String: Sight] = [:]
+    fileprivate var receivedByteCounts: [String: Int64] = [:]
+    fileprivate var nextRoundAt: Int64 = 0
+    /// Answers that have not come yet.
+    fileprivate var missingCount = 0
+    /// Where the next round begins, when there are too many for one.
+    fileprivate var offset = 0
+
+    /// Remembers how a download looks, so that the next round tells of changes alone.
+    mutating func note(_ download: DownloadSnapshot) {
+        if sights[download.id] != nil { sights[download.id] = Sight(download) }
+    }
+
+    mutating func forget(allBut ids: Set<String>) {
+        sights = sights.filter { ids.contains($0.key) }
+        receivedByteCounts = receivedByteCounts.filter { ids.contains($0.key) }
+    }
+}
+
+extension Poller.Sight {
+    fileprivate init(_ download: DownloadSnapshot) {
+        state = download.state
+        reason = download.reason
+        phase = download.phase
+        owner = download.owner
+        attempt = download.attempt
+    }
+}
+
+extension Session {
+    /// Asks for the downloads that somebody wants to hear of and this process does not hold.
+    ///
+    /// - Returns: when to ask again; nil when there is none.
+    func pollOthers(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
+        let wanted = subscriptions.namedIDs.union(downloads.idsElsewhere).union(waits.ids)
+        if wanted.isEmpty {
+            poller.forget(allBut: [])
+            return nil
+        }
+        if now < poller.nextRoundAt { return poller.nextRoundAt }
+        poller.nextRoundAt = now + Poller.intervalNanoseconds
+        // A store that is slow to answer is not asked once more.
+        if poller.missingCount > 0 { return poller.nextRoundAt }
+        let ids = wanted.filter { engine.snapshot(id: $0) == nil }.sorted()
+        poller.forget(allBut: wanted)
+        if ids.isEmpty { return poller.nextRoundAt }
+        let start = ids.count <= Poller.maxCount ? 0 : poller.offset % ids.count
+        let round = (ids[start...] + ids[..<start]).prefix(Poller.maxCount)
+        poller.offset = start + round.count
+        for id in round {
+            poller.missingCount += 1
+            engine.get(id: id) { [self] result in
+                poller.missingCount -= 1
+                takeSight(of: id, result, engine)
+            }
+        }
+        return poller.nextRoundAt
+    }
+
+    private func takeSight(
+        of id: String,
+        _ result: Result<DownloadSnapshot, EngineError>,
+        _ engine: isolated DownloadEngine
+    ) {
+        switch result {
+        case .failure(.downloadNotFound):
+            downloads.remove(id)
+            failWaits(for: id, RPCError(EngineError.downloadNotFound(id: id)))
+            if leaving.isWaitingForQuiet { nudge() }
+        case .failure: break
+        case .success(let download):
+            // It may have become ours since.
+            if engine.snapshot(id: id) != nil { return }
+            let sight = Poller.Sight(download)
+            let old = poller.sights.updateValue(sight, forKey: id)
+            // At first sight there is only what the start's answer said to compare with.
+            let isNews = old.map { $0 != sight } ?? downloads.entries[id].map { $0.state != sight.state } ?? false
+            if isNews {
+                take(download, isOwn: false, engine)
+            } else {
+                settleWaits(download, now: monotonicNanoseconds(), engine)
+            }
+            let received = poller.receivedByteCounts.updateValue(download.receivedByteCount, forKey: id)
+            let hasMoved = received.map { $0 != download.receivedByteCount } ?? false
+            if hasMoved && !download.state.isFinal { tellProgress(ofOther: download, now: monotonicNanoseconds()) }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+internal import Core
+package import Engine
+internal import JSON
+internal import Platform
+internal import RPC
+
+// What the host hears unasked.
+extension Session {
+    /// Counts a download as the session's own: after the answer that told of it.
+    func follow(
+        _ download: DownloadSnapshot,
+        _ selection: EventSelection,
+        isBackground: Bool,
+        _ engine: isolated DownloadEngine
+    ) {
+        downloads.follow(
+            download,
+            selection: selection,
+            isBackground: isBackground,
+            now: monotonicNanoseconds()
+        )
+    }
+
+    /// Counts what a `resume` set going as the session's own.
+    func followResumed(_ answer: CommandAnswer, _ engine: isolated DownloadEngine) {
+        switch answer {
+        case .one(let download, _):
+            if download.owner == .`self` { followResumed(download, engine) }
+        case .several: followHeld(engine)
+        }
+    }
+
+    /// Counts all that this process holds as the session's own.
+    func followHeld(_ engine: isolated DownloadEngine) {
+        for id in engine.heldIDs {
+            guard let download = engine.snapshot(id: id), download.state != .paused else { continue }
+            followResumed(download, engine)
+        }
+    }
+
+    private func followResumed(_ download: DownloadSnapshot, _ engine: isolated DownloadEngine) {
+        // One that is followed already keeps what its start said.
+        if downloads.entries[download.id] != nil {
+            downloads.update(download, now: monotonicNanoseconds())
+        } else {
+            follow(download, eventSelection, isBackground: false, engine)
+        }
+    }
+
+    /// Interrupted downloads of dead processes go on, as the session's own.
+    func resumeInterrupted(_ engine: isolated DownloadEngine, then: @escaping () -> Void) {
+        pendingCount += 1
+        engine.resumeInterrupted { [self] result in
+            pendingCount -= 1
+            switch result {
+            case .success(let count): log.info("resumed \(count) interrupted downloads")
+            case .failure(let error): log.error("cannot resume interrupted downloads: \(RPCError(error).message)")
+            }
+            followHeld(engine)
+            then()
+            if leaving.isWaitingForQuiet { nudge() }
+        }
+    }
+
+    package func downloadChanged(_ download: DownloadSnapshot, _ engine: isolated DownloadEngine) {
+        take(download, isOwn: true, engine)
+    }
+
+    /// Passes on what became of a download, then lets those go who waited for it.
+    func take(_ download: DownloadSnapshot, isOwn: Bool, _ engine: isolated DownloadEngine) {
+        let now = monotonicNanoseconds()
+        let interest = interest(in: download.id, isOwn: isOwn)
+        downloads.update(download, now: now)
+        poller.note(download)
+        if download.state.isFinal {
+            pacer.forget(download.id)
+            output.discardProgress(id: download.id)
+        }
+        if interest.wantsChanged { sendChanged(download) }
+        settleWaits(download, now: now, engine)
+        if leaving.isWaitingForQuiet { nudge() }
+    }
+
+    private func sendChanged(_ download: DownloadSnapshot) {
+        seq += 1
+        let params: JSONObject = [
+            "session": .string(name), "seq": .integer(seq), "download": .object(download.encoded()),
+        ]
+        output.sendEvent(Notification(method: "changed", params: params).encoded(), sequence: seq)
+    }
+
+    /// What the notice of a gap in the events says.
+    package static func encodeEventsLost(_ lost: ClosedRange<Int64>) -> [UInt8] {
+        let params: JSONObject = ["fromSeq": .integer(lost.lowerBound), "toSeq": .integer(lost.upperBound)]
+        return Notification(method: "eventsLost", params: params).encoded()
+    }
+
+    private func interest(in id: String, isOwn: Bool) -> Subscriptions.Interest {
+        var interest = subscriptions.interest(in: id, isOwn: isOwn)
+        switch downloads.entries[id]?.selection {
+        case EventSelection.none?, nil: break
+        case .changed?: interest.wantsChanged = true
+        case .all?:
+            interest.wantsChanged = true
+            interest.want(progressEvery: progressIntervalMilliseconds)
+        }
+        return interest
+    }
+
+    /// Tells of the progress that is due.
+    ///
+    /// - Returns: when to look again; nil while nothing moves.
+    func sweepProgress(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
+        if now >= nextSweepAt {
+            let shortest = min(progressIntervalMilliseconds, subscriptions.shortestIntervalMilliseconds ?? .max)
+            nextSweepAt = now + shortest * 1_000_000
+            let advanced = engine.takeAdvancedIDs()
+            pacer.note(advanced)
+            for id in pacer.takeDue(now: now, interval: { interest(in: $0, isOwn: true).progressIntervalMilliseconds })
+            {
+                if let download = engine.snapshot(id: id), !download.state.isFinal { sendProgress(download) }
+            }
+            for id in advanced {
+                if let download = engine.snapshot(id: id) { reportWaits(download, now: now) }
+            }
+        }
+        return downloads.hasActive || !pacer.isEmpty ? nextSweepAt : nil
+    }
+
+    /// As `sweepProgress`, for one download of another process that was found to have moved.
+    func tellProgress(ofOther download: DownloadSnapshot, now: Int64) {
+        let id = download.id
+        reportWaits(download, now: now)
+        let interval = interest(in: id, isOwn: false).progressIntervalMilliseconds
+        if pacer.isDue(id, now: now, interval: interval) { sendProgress(download) }
+    }
+
+    private func sendProgress(_ download: DownloadSnapshot) {
+        let params: JSONObject = [
+            "session": .string(name),
+            "id": .string(download.id),
+            "path": .optional(download.path),
+            "attempt": .integer(Int64(download.attempt)),
+            "receivedBytes": .integer(download.receivedByteCount),
+            "totalBytes": .optional(download.totalByteCount),
+            "bytesPerSecond": .optional(download.bytesPerSecond),
+            "etaMs": .optional(download.etaMilliseconds),
+            "connections": .integer(Int64(download.connections)),
+        ]
+        output.sendProgress(Notification(method: "progress", params: params).encoded(), id: download.id)
+    }
+}

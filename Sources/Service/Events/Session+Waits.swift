@@ -1,0 +1,174 @@
+internal import Core
+internal import Engine
+internal import JSON
+internal import Platform
+internal import RPC
+
+// Answering `wait`.
+extension Session {
+    /// Registers a wait and looks at once whether it is over.
+    func begin(_ wait: Wait, _ engine: isolated DownloadEngine) {
+        park(wait.call)
+        waits.add(wait)
+        let ids = wait.missing.keys.sorted()
+        if let token = wait.token {
+            let title = wait.isSingle ? "Downloading" : "Downloading \(ids.count) files"
+            sendWorkDone(token, ["kind": "begin", "title": .string(title), "cancellable": true])
+        }
+        if ids.isEmpty { return end(wait) }
+        for id in ids { look(at: id, for: wait, engine) }
+    }
+
+    private func look(at id: String, for wait: Wait, _ engine: isolated DownloadEngine) {
+        engine.get(id: id) { [self] result in
+            wait.unseenCount -= 1
+            if wait.call.isAnswered { return }
+            // Its time may be up already.
+            nudge()
+            switch result {
+            case .failure(let error): fail(wait, RPCError(error))
+            case .success(let download):
+                wait.missing[id] = download
+                if wait.isSingle { wait.download = download }
+                // Its final event is still to come, and goes first.
+                if download.state.isFinal && downloads.entries[id] != nil { return }
+                settle(wait, download, now: monotonicNanoseconds())
+            }
+        }
+    }
+
+    /// Ends the waits that a download's new look satisfies.
+    func settleWaits(_ download: DownloadSnapshot, now: Int64, _ engine: isolated DownloadEngine) {
+        for wait in waits.waits(for: download.id) { settle(wait, download, now: now) }
+    }
+
+    private func settle(_ wait: Wait, _ download: DownloadSnapshot, now: Int64) {
+        let id = download.id
+        if wait.isSingle { wait.download = download }
+        guard wait.missing[id] != nil else { return }
+        wait.missing[id] = download
+        guard hasReached(wait.goal, download, now: now) else { return }
+        wait.missing[id] = nil
+        wait.reached[id] = download.state
+        waits.remove(wait, from: id)
+        if wait.missing.isEmpty { end(wait) }
+    }
+
+    private func hasReached(_ goal: Wait.Goal, _ download: DownloadSnapshot, now: Int64) -> Bool {
+        if download.state.isFinal { return true }
+        if goal == .final { return false }
+        if FollowedDownloads.isSettled(download.state, download.reason) { return true }
+        return downloads.entries[download.id] != nil && downloads.isSettled(download.id, now: now)
+    }
+
+    /// Answers the waits whose time is up, and those whose downloads have settled by mere time.
+    ///
+    /// - Returns: when the next one gives up.
+    func expireWaits(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
+        if waits.isEmpty { return nil }
+        settleForTime(now: now)
+        for wait in waits.all.values where wait.mayExpire {
+            if let deadline = wait.deadline, deadline <= now { end(wait, timedOut: true) }
+        }
+        return [waits.nextDeadline, downloads.nextSettleTime(now: now)].compactMap { $0 }.min()
+    }
+
+    private func settleForTime(now: Int64) {
+        for wait in waits.all.values where wait.goal == .settled {
+            for case let download? in wait.missing.values
+            where download.state == .waiting && download.reason == .offline {
+                settle(wait, download, now: now)
+            }
+        }
+    }
+
+    /// Answers a wait with what there is to tell.
+    private func end(_ wait: Wait, timedOut: Bool = false) {
+        if wait.call.isAnswered { return }
+        waits.remove(wait)
+        endWorkDone(wait, timedOut ? "Timed out" : "Done")
+        if wait.isSingle, let download = wait.download {
+            answer(wait.call, ["download": .object(download.encoded()), "timedOut": .bool(timedOut)])
+            return
+        }
+        var counts = JSONObject(DownloadState.allCases.map { ($0.rawValue, .integer(0)) })
+        for state in wait.reached.values + wait.missing.values.compactMap({ $0?.state }) {
+            counts[state.rawValue] = .integer((counts[state.rawValue]?.integer ?? 0) + 1)
+        }
+        answer(wait.call, ["counts": .object(counts), "timedOut": .bool(timedOut)])
+    }
+
+    /// The download is gone, or cannot be read.
+    func failWaits(for id: String, _ error: RPCError) {
+        for wait in waits.waits(for: id) { fail(wait, error) }
+    }
+
+    func fail(_ wait: Wait, _ error: RPCError) {
+        if wait.call.isAnswered { return }
+        waits.remove(wait)
+        endWorkDone(wait, error.message)
+        fail(wait.call, error)
+    }
+
+    func failAllWaits(_ error: RPCError) {
+        for wait in waits.all.values { fail(wait, error) }
+    }
+
+    /// The host does not want the answer to this request any more.
+    func cancelWait(requestID: RequestID) {
+        for wait in waits.all.values where wait.call.id == requestID { fail(wait, .requestCancelled) }
+    }
+
+    /// True when no wait can end without somebody's help.
+    func areWaitsStuck(now: Int64) -> Bool {
+        waits.all.values.allSatisfy { wait in
+            wait.deadline == nil
+                && wait.missing.values.allSatisfy { download in
+                    guard let download else { return false }
+                    return !download.state.isFinal && FollowedDownloads.isSettled(download.state, download.reason)
+                        || (downloads.entries[download.id] != nil && downloads.isSettled(download.id, now: now))
+                }
+        }
+    }
+
+    // The progress of work that a client gave a token for, as the Language Server Protocol has it.
+
+    func reportWaits(_ download: DownloadSnapshot, now: Int64) {
+        for wait in waits.waits(for: download.id) {
+            if wait.missing[download.id] != nil { wait.missing[download.id] = download }
+            if wait.isSingle { wait.download = download }
+            guard let token = wait.token else { continue }
+            if now - wait.lastReportAt < progressIntervalMilliseconds * 1_000_000 { continue }
+            wait.lastReportAt = now
+            sendWorkDone(token, wait.report(download))
+        }
+    }
+
+    private func endWorkDone(_ wait: Wait, _ message: String) {
+        if let token = wait.token { sendWorkDone(token, ["kind": "end", "message": .string(message)]) }
+    }
+
+    /// Goes out as an answer does: bounded by the waits, and in its place before theirs.
+    private func sendWorkDone(_ token: JSONValue, _ value: JSONObject) {
+        let params: JSONObject = ["token": token, "value": .object(value)]
+        output.sendReply(Notification(method: "$/progress", params: params).encoded())
+    }
+}
+
+extension Wait {
+    fileprivate func report(_ download: DownloadSnapshot) -> JSONObject {
+        guard isSingle else {
+            let done = reached.count
+            return ["kind": "report", "message": .string("\(done) of \(done + missing.count) files")]
+        }
+        guard let total = download.totalByteCount, total > 0 else {
+            return ["kind": "report", "message": .string("\(download.receivedByteCount) bytes")]
+        }
+        let percentage = Int64(100 * (Double(min(download.receivedByteCount, total)) / Double(total)))
+        return [
+            "kind": "report",
+            "message": .string("\(download.receivedByteCount) of \(total) bytes"),
+            "percentage": .integer(percentage),
+        ]
+    }
+}

@@ -1,0 +1,76 @@
+/// What the host asked to hear besides its own downloads.
+package struct Subscriptions: Sendable {
+    /// One answer to `subscribe`.
+    package struct Subscription: Sendable {
+        package var wantsChanged: Bool
+        package var wantsProgress: Bool
+        /// Nil: all downloads of this process.
+        package var ids: Set<String>?
+        package var progressIntervalMilliseconds: Int64
+
+        package init(
+            wantsChanged: Bool,
+            wantsProgress: Bool,
+            ids: Set<String>?,
+            progressIntervalMilliseconds: Int64
+        ) {
+            self.wantsChanged = wantsChanged
+            self.wantsProgress = wantsProgress
+            self.ids = ids
+            self.progressIntervalMilliseconds = progressIntervalMilliseconds
+        }
+    }
+
+    /// What somebody wants of one download.
+    package struct Interest: Equatable, Sendable {
+        package var wantsChanged = false
+        /// Nil: no progress.
+        package var progressIntervalMilliseconds: Int64?
+
+        package mutating func want(progressEvery milliseconds: Int64) {
+            progressIntervalMilliseconds = min(progressIntervalMilliseconds ?? .max, milliseconds)
+        }
+    }
+
+    /// Subscriptions that there may be at a time.
+    package static let maxCount = 64
+
+    private var subscriptions: [String: Subscription] = [:]
+    private var lastNumber = 0
+
+    package init() {}
+
+    /// Nil when there are too many.
+    package mutating func add(_ subscription: Subscription) -> String? {
+        if subscriptions.count >= Self.maxCount { return nil }
+        lastNumber += 1
+        let name = "s\(lastNumber)"
+        subscriptions[name] = subscription
+        return name
+    }
+
+    /// False when there is none of that name.
+    package mutating func remove(_ name: String) -> Bool {
+        subscriptions.removeValue(forKey: name) != nil
+    }
+
+    /// - Parameter isOwn: the download is this process's.
+    package func interest(in id: String, isOwn: Bool) -> Interest {
+        var interest = Interest()
+        for subscription in subscriptions.values where subscription.ids?.contains(id) ?? isOwn {
+            interest.wantsChanged = interest.wantsChanged || subscription.wantsChanged
+            if subscription.wantsProgress { interest.want(progressEvery: subscription.progressIntervalMilliseconds) }
+        }
+        return interest
+    }
+
+    /// All ids that a subscription names.
+    package var namedIDs: Set<String> {
+        subscriptions.values.reduce(into: []) { result, subscription in result.formUnion(subscription.ids ?? []) }
+    }
+
+    /// The shortest interval that anybody asked for.
+    package var shortestIntervalMilliseconds: Int64? {
+        subscriptions.values.filter(\.wantsProgress).map(\.progressIntervalMilliseconds).min()
+    }
+}

@@ -1,0 +1,82 @@
+internal import Core
+internal import Engine
+internal import JSON
+
+/// One `wait` that has not been answered.
+///
+/// Isolation: the engine's, like the session that holds it.
+final class Wait {
+    /// What a download must be for the wait to end.
+    enum Goal: String, CaseIterable, Sendable {
+        case final
+        case settled
+    }
+
+    let call: Call
+    let goal: Goal
+    /// Answers with a download; else with counts.
+    let isSingle: Bool
+    let deadline: Int64?
+    let token: JSONValue?
+    /// Those that have not reached the goal, with their last known look if there is one.
+    var missing: [String: DownloadSnapshot?]
+    /// The states of those that have.
+    var reached: [String: DownloadState] = [:]
+    /// What a single wait answers with.
+    var download: DownloadSnapshot?
+    var lastReportAt: Int64 = 0
+    /// First looks that have not come back yet.
+    var unseenCount: Int
+
+    init(call: Call, goal: Goal, ids: [String], isSingle: Bool, deadline: Int64?, token: JSONValue?) {
+        self.call = call
+        self.goal = goal
+        self.isSingle = isSingle
+        self.deadline = deadline
+        self.token = token
+        missing = Dictionary(ids.map { ($0, nil) }, uniquingKeysWith: { first, _ in first })
+        unseenCount = missing.count
+    }
+
+    /// False while it is not known how things stand, and while a final event is due that goes before the answer.
+    var mayExpire: Bool {
+        unseenCount == 0 && missing.values.allSatisfy { $0?.state.isFinal != true }
+    }
+}
+
+/// All of them, found by download.
+struct WaitList {
+    /// Waits that there may be at a time.
+    static let maxCount = 1_000
+
+    private(set) var all: [ObjectIdentifier: Wait] = [:]
+    private var byID: [String: [Wait]] = [:]
+
+    var isEmpty: Bool { all.isEmpty }
+
+    var count: Int { all.count }
+
+    /// The downloads that somebody waits for.
+    var ids: Set<String> { Set(byID.keys) }
+
+    func waits(for id: String) -> [Wait] { byID[id] ?? [] }
+
+    mutating func add(_ wait: Wait) {
+        all[ObjectIdentifier(wait)] = wait
+        for id in wait.missing.keys { byID[id, default: []].append(wait) }
+    }
+
+    mutating func remove(_ wait: Wait) {
+        all[ObjectIdentifier(wait)] = nil
+        for id in wait.missing.keys { remove(wait, from: id) }
+    }
+
+    /// The wait need not hear of that download any more.
+    mutating func remove(_ wait: Wait, from id: String) {
+        byID[id]?.removeAll { $0 === wait }
+        if byID[id]?.isEmpty == true { byID[id] = nil }
+    }
+
+    /// The next time at which one gives up.
+    var nextDeadline: Int64? { all.values.filter(\.mayExpire).compactMap(\.deadline).min() }
+}

@@ -1,0 +1,95 @@
+package import Platform
+package import RPC
+
+/// When and with what code the process ends: the rules alone, as a value.
+///
+/// The session tells it what happened and does what it answers.
+package struct LifeCycle: Sendable {
+    /// How the exit code comes about.
+    package enum Verdict: Equatable, Sendable {
+        case code(Int32)
+        /// 0 if all downloads of the session completed and no request got an error, else 1.
+        case byOutcome
+    }
+
+    /// What to do now.
+    package enum Action: Equatable, Sendable {
+        case nothing
+        /// Let go of all downloads, keeping their bytes, then end.
+        case checkpoint(Verdict)
+        /// Go on until the session's downloads have settled, then end.
+        case drain(Verdict, isMuted: Bool)
+    }
+
+    private let policy: HostExitPolicy?
+    package private(set) var isInitialized = false
+    /// `shutdown` was asked for.
+    package private(set) var isShutDown = false
+    private var framing: Framing?
+    /// The last action, once there was one.
+    private var decided = Action.nothing
+
+    package init(policy: HostExitPolicy?) {
+        self.policy = policy
+    }
+
+    package mutating func initialize() { isInitialized = true }
+
+    package mutating func shutDown() { isShutDown = true }
+
+    package mutating func useFraming(_ framing: Framing) { self.framing = framing }
+
+    /// The end of input: a pipeline's, or a host's that has gone.
+    ///
+    /// - Parameter hasBackground: a download goes on that was started with `background`.
+    package mutating func endOfInput(hasBackground: Bool) -> Action {
+        guard decided == .nothing else { return .nothing }
+        if isInitialized || framing == .header {
+            let code = isShutDown || framing != .header ? ExitCode.success : ExitCode.failure
+            return hostEnded(.code(code), hasBackground: hasBackground)
+        }
+        if isShutDown { return decide(.drain(.code(ExitCode.success), isMuted: false)) }
+        if policy == .suspend && !hasBackground { return decide(.checkpoint(.byOutcome)) }
+        return decide(.drain(.byOutcome, isMuted: false))
+    }
+
+    /// The watched process has ended, or nobody reads our output.
+    package mutating func hostGone(hasBackground: Bool) -> Action {
+        switch decided {
+        case .nothing, .drain(_, isMuted: false):
+            // After `shutdown` the host may well close its end before we have read its `exit`.
+            let code = isShutDown ? ExitCode.success : ExitCode.noReader
+            return hostEnded(.code(code), hasBackground: hasBackground)
+        case .checkpoint, .drain: return .nothing
+        }
+    }
+
+    package mutating func signal(_ signal: EndSignal) -> Action {
+        end(.code(ExitCode.signal(signal)))
+    }
+
+    /// The host sent `exit`.
+    package mutating func exit() -> Action {
+        end(.code(isShutDown ? ExitCode.success : ExitCode.failure))
+    }
+
+    /// Input or output failed for good.
+    package mutating func fail(code: Int32) -> Action {
+        end(.code(code))
+    }
+
+    private mutating func end(_ verdict: Verdict) -> Action {
+        if case .checkpoint = decided { return .nothing }
+        return decide(.checkpoint(verdict))
+    }
+
+    private mutating func hostEnded(_ verdict: Verdict, hasBackground: Bool) -> Action {
+        let goesOn = policy == .finish || hasBackground
+        return decide(goesOn ? .drain(verdict, isMuted: true) : .checkpoint(verdict))
+    }
+
+    private mutating func decide(_ action: Action) -> Action {
+        decided = action
+        return action
+    }
+}

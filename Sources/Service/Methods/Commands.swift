@@ -1,0 +1,122 @@
+internal import Core
+internal import Engine
+internal import JSON
+internal import RPC
+
+extension MethodDescription {
+    static let pause = command(
+        .pause,
+        "Pauses downloads; what is there stays.",
+        all: "All that are not final."
+    )
+    static let resume = command(
+        .resume,
+        "Lets paused, waiting or failed downloads go on.",
+        all: "All that are not final."
+    )
+    static let cancel = command(
+        .cancel,
+        "Gives downloads up for good.",
+        all: "All that are not final.",
+        also: [Member("deletePartial", .boolean, "Delete what is there.", defaultValue: true)]
+    )
+
+    private static func command(
+        _ command: DownloadCommand,
+        _ summary: String,
+        all: String,
+        also: [Member] = []
+    ) -> MethodDescription {
+        MethodDescription(
+            name: command.wireName,
+            summary: summary,
+            kind: .change,
+            parameters: Parameter.target(all) + also,
+            resultName: "outcome",
+            result: .anyOf([
+                .object(
+                    [
+                        .always("download", .component(Components.download), "As it is now."),
+                        .always("changed", .boolean, "False when it was so before."),
+                    ],
+                    isClosed: false
+                ),
+                .object(
+                    [
+                        .always("matched", .count, "Downloads that were meant."),
+                        .always("changed", .count, "Downloads that were not so before."),
+                        .always(
+                            "errors",
+                            .array(of: .component(Components.targetError), counts: 0...Limits.bulkErrorCount),
+                            "The first of those that could not be changed."
+                        ),
+                    ],
+                    isClosed: false
+                ),
+            ]),
+            errors: [.downloadNotFound, .invalidState, .permissionDenied, .storageFailure, .lockedElsewhere],
+            handle: { session, params, call, engine throws(RPCError) in
+                let target = try DownloadTarget(params)
+                let deletesPartial = params["deletePartial"]?.bool ?? true
+                engine.perform(command, on: target, deletesPartial: deletesPartial) { result in
+                    switch result {
+                    case .failure(let error): session.fail(call, RPCError(error))
+                    case .success(let answer):
+                        session.answer(call, answer.encoded())
+                        if command == .resume { session.followResumed(answer, engine) }
+                    }
+                }
+            }
+        )
+    }
+}
+
+extension DownloadTarget {
+    /// Reads `id`, `ids` or `all`, of which there must be exactly one.
+    init(_ params: JSONObject) throws(RPCError) {
+        let given = ["id", "ids", "all"].filter { params[$0] != nil }
+        guard given.count == 1 else {
+            throw .parameter("", "expected exactly one of id, ids and all, got \(given.count)")
+        }
+        if let id = params["id"]?.string {
+            self = .one(id)
+        } else if let ids = params["ids"]?.array {
+            self = .several(ids.compactMap(\.string))
+        } else if params["all"]?.bool == true {
+            self = .all
+        } else {
+            throw .parameter("all", "expected true, got false")
+        }
+    }
+}
+
+extension CommandAnswer {
+    fileprivate func encoded() -> JSONObject {
+        switch self {
+        case .one(let download, let isChanged):
+            return ["download": .object(download.encoded()), "changed": .bool(isChanged)]
+        case .several(let matched, let changed, let errors):
+            return [
+                "matched": .integer(Int64(matched)),
+                "changed": .integer(Int64(changed)),
+                "errors": .array(
+                    errors.prefix(Limits.bulkErrorCount).map { entry in
+                        ["id": .string(entry.id), "error": .object(RPCError(entry.error).json)]
+                    }
+                ),
+            ]
+        }
+    }
+}
+
+extension DownloadCommand {
+    /// The method that asks for it.
+    var wireName: String {
+        switch self {
+        case .pause: "pause"
+        case .resume: "resume"
+        case .cancel: "cancel"
+        case .remove: "remove"
+        }
+    }
+}

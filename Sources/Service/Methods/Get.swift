@@ -1,0 +1,26 @@
+internal import Engine
+internal import JSON
+internal import RPC
+
+extension MethodDescription {
+    static let get = MethodDescription(
+        name: "get",
+        summary: "Reads one download.",
+        kind: .read,
+        parameters: [Parameter.oneID],
+        resultName: "found",
+        result: .object(
+            [.always("download", .component(Components.download), "As it is now.")],
+            isClosed: false
+        ),
+        errors: [.downloadNotFound, .storageFailure],
+        handle: { session, params, call, engine throws(RPCError) in
+            engine.get(id: params["id"]?.string ?? "") { result in
+                switch result {
+                case .failure(let error): session.fail(call, RPCError(error))
+                case .success(let download): session.answer(call, ["download": .object(download.encoded())])
+                }
+            }
+        }
+    )
+}

@@ -1,0 +1,77 @@
+internal import Core
+internal import Engine
+internal import JSON
+internal import Platform
+internal import RPC
+
+extension MethodDescription {
+    static let info = MethodDescription(
+        name: "info",
+        summary: "Tells what the service is and can do.",
+        kind: .read,
+        resultName: "info",
+        result: .component(Components.info),
+        handle: { session, _, call, engine throws(RPCError) in session.answer(call, session.encodedInfo()) }
+    )
+
+    static let ping = MethodDescription(
+        name: "ping",
+        summary: "Answers.",
+        kind: .read,
+        resultName: "nothing",
+        result: .object([], isClosed: false),
+        handle: { session, _, call, engine throws(RPCError) in session.answer(call, [:]) }
+    )
+
+    static let discover = MethodDescription(
+        name: "rpc.discover",
+        summary: "Answers this document.",
+        kind: .read,
+        resultName: "document",
+        result: .object([], isClosed: false),
+        handle: { session, _, call, engine throws(RPCError) in
+            session.answer(call, OpenRPC.document(version: session.configuration.version))
+        }
+    )
+}
+
+extension Session {
+    /// What `info` and `initialize` answer.
+    func encodedInfo() -> JSONObject {
+        [
+            "name": "towline",
+            "version": .string(configuration.version),
+            "protocol": .string(Session.protocolVersion),
+            "capabilities": [
+                "checksums": .array(Checksum.Algorithm.allCases.map { .string($0.rawValue) }),
+                "ifExists": .array(IfExists.allCases.map { .string($0.rawValue) }),
+                "onChange": ["restart", "fail"],
+                "resumePolicies": ["strict"],
+                "schemes": ["http", "https"],
+                "events": ["changed", "progress", "eventsLost"],
+            ],
+            "limits": .object(Session.encodedLimits),
+            "stateDirectory": .string(configuration.stateDirectory),
+            "libraries": .object(JSONObject(configuration.libraries.map { ($0.name, .string($0.version)) })),
+            "processId": .integer(configuration.processID),
+            "uptimeMs": .integer((monotonicNanoseconds() - startedAt) / 1_000_000),
+            "session": .string(name),
+        ]
+    }
+
+    /// Of the wire, not of this program.
+    static let protocolVersion = "1.0"
+
+    private static let encodedLimits: JSONObject = [
+        "messageBytes": .integer(Int64(FrameLimits.messageByteCount)),
+        "urlBytes": .integer(Int64(Limits.urlByteCount)),
+        "pathBytes": .integer(Int64(Limits.pathByteCount)),
+        "headersBytes": .integer(Int64(Limits.requestHeadersByteCount)),
+        "metadataBytes": .integer(Int64(Limits.metadataByteCount)),
+        "ids": .integer(Int64(Parameter.maxIDCount)),
+        "nesting": .integer(Int64(Limits.nestingDepth)),
+        "batch": .integer(Int64(Limits.batchCount)),
+        "subscriptions": .integer(Int64(Subscriptions.maxCount)),
+        "waits": .integer(Int64(WaitList.maxCount)),
+    ]
+}

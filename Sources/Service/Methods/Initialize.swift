@@ -1,0 +1,68 @@
+internal import Core
+internal import Engine
+internal import JSON
+internal import RPC
+
+extension MethodDescription {
+    /// What `initialize` knows, at the top or in `initializationOptions`; it takes anything else.
+    fileprivate static let initializeOptions: [Member] = [
+        Member("events", Parameter.eventSelection, "What to tell unasked of downloads.", defaultValue: "all"),
+        Member("progressIntervalMs", Parameter.progressIntervalMs, "How often at most.", defaultValue: 250),
+        Member(
+            "resumeInterrupted",
+            .boolean,
+            "Go on with what a dead process left behind.",
+            defaultValue: false
+        ),
+        Member(
+            "processId",
+            .nullable(.integer(-1...Int64(Int32.max))),
+            "The host's process, if it is there now: its end is taken for the host's."
+        ),
+    ]
+
+    static let initialize = MethodDescription(
+        name: "initialize",
+        summary: "Begins a session as the Language Server Protocol does; not needed.",
+        kind: .lifecycle,
+        parameters: initializeOptions + [
+            Member("initializationOptions", .anything, "Where editors put what is meant for the service.")
+        ],
+        takesUnknownParameters: true,
+        resultName: "info",
+        result: .component(Components.info),
+        handle: initializeSession
+    )
+}
+
+private func initializeSession(
+    _ session: Session,
+    _ params: JSONObject,
+    _ call: Call,
+    _ engine: isolated DownloadEngine
+) throws(RPCError) {
+    if session.isInitialized { throw .invalidRequest("initialize was already received.") }
+    let nested: JSONObject
+    do throws(ParameterError) {
+        nested = try Schema.checked(
+            params["initializationOptions"]?.object ?? [:],
+            members: MethodDescription.initializeOptions,
+            isClosed: false,
+            at: "params.initializationOptions"
+        )
+    } catch {
+        throw RPCError(error)
+    }
+    session.life.initialize()
+    func option(_ name: String) -> JSONValue? { nested[name] ?? params[name] }
+    if let text = option("events")?.string, let selection = EventSelection(rawValue: text) {
+        session.eventSelection = selection
+    }
+    if let interval = option("progressIntervalMs")?.integer { session.progressIntervalMilliseconds = interval }
+    if let id = option("processId")?.integer, id > 0 { session.watch.watch(processID: id) }
+    if option("resumeInterrupted")?.bool == true {
+        session.resumeInterrupted(engine) { session.answerInOrder(call, engine) { session.encodedInfo() } }
+    } else {
+        session.answerInOrder(call, engine) { session.encodedInfo() }
+    }
+}

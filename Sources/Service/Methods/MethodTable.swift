@@ -1,0 +1,23 @@
+/// Everything that can be called, and everything that is sent unasked: the one place that says so.
+enum MethodTable {
+    /// In the order of the document.
+    static let methods: [MethodDescription] = [
+        .start, .pause, .resume, .cancel, .remove, .get, .list, .wait, .inspect, .subscribe, .unsubscribe, .configure,
+        .info, .ping, .discover, .initialize, .shutdown,
+    ]
+
+    static let notifications: [NotificationDescription] = [
+        .changed, .progress, .eventsLost, .workDoneProgress, .initialized, .exit, .cancelRequest,
+    ]
+
+    static func method(_ name: String) -> MethodDescription? { methodsByName[name] }
+
+    static func notification(_ name: String) -> NotificationDescription? {
+        notifications.first { $0.name == name && $0.handle != nil }
+    }
+
+    private static let methodsByName = Dictionary(
+        methods.map { ($0.name, $0) },
+        uniquingKeysWith: { first, _ in first }
+    )
+}

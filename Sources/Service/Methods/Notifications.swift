@@ -1,0 +1,97 @@
+internal import Engine
+internal import JSON
+internal import RPC
+
+extension NotificationDescription {
+    static let changed = NotificationDescription(
+        name: "changed",
+        summary: "A download's state, reason or phase changed.",
+        direction: .toClient,
+        parameters: [
+            .always("session", .text, "Whose seq it is."),
+            .always("seq", .count, "Grows with every changed event of the session."),
+            .always("download", .component(Components.download), "As it is now."),
+        ]
+    )
+
+    static let progress = NotificationDescription(
+        name: "progress",
+        summary: "Bytes came; told at most once per interval, and not after the final changed.",
+        direction: .toClient,
+        parameters: [.always("session", .text, "Which session.")]
+            + ["id", "path", "attempt", "receivedBytes", "totalBytes", "bytesPerSecond", "etaMs", "connections"]
+            .compactMap { name in Components.downloadMembers.first { $0.name == name } }
+    )
+
+    static let eventsLost = NotificationDescription(
+        name: "eventsLost",
+        summary: "The client read too slowly and these changed events are lost: list again.",
+        direction: .toClient,
+        parameters: [
+            .always("fromSeq", .count, "The first that is lost."),
+            .always("toSeq", .count, "The last that is lost."),
+        ]
+    )
+
+    static let workDoneProgress = NotificationDescription(
+        name: "$/progress",
+        summary: "How a wait with a workDoneToken goes, as in the Language Server Protocol.",
+        direction: .toClient,
+        parameters: [
+            .always(
+                "token", .anyOf([.text, .integer(-Schema.maxExactInteger...Schema.maxExactInteger)]), "The token."),
+            .always(
+                "value",
+                .object(
+                    [
+                        .always("kind", .choice(["begin", "report", "end"]), "Where it stands."),
+                        Member("title", .text, "With begin."),
+                        Member("message", .text, "In words."),
+                        Member("percentage", .integer(0...100), "If the length is known."),
+                        Member("cancellable", .boolean, "With begin: $/cancelRequest ends the wait."),
+                    ],
+                    isClosed: false
+                ),
+                "How it goes."
+            ),
+        ]
+    )
+
+    static let initialized = NotificationDescription(
+        name: "initialized",
+        summary: "The client has read the answer to initialize; without effect.",
+        direction: .toService,
+        takesUnknownParameters: true,
+        handle: { _, _, _ in }
+    )
+
+    static let exit = NotificationDescription(
+        name: "exit",
+        summary: "Ends the process: with 0 after shutdown, else with 1.",
+        direction: .toService,
+        takesUnknownParameters: true,
+        handle: { session, _, engine in session.act(session.life.exit(), engine) }
+    )
+
+    static let cancelRequest = NotificationDescription(
+        name: "$/cancelRequest",
+        summary: "The client does not want the answer to a wait any more; it is answered with an error at once.",
+        direction: .toService,
+        parameters: [
+            Member(
+                "id",
+                .anyOf([
+                    .string(TextRule(0...500)), .integer(-Schema.maxExactInteger...Schema.maxExactInteger), .number,
+                ]),
+                "The request's id.",
+                isRequired: true
+            )
+        ],
+        takesUnknownParameters: true,
+        handle: { session, params, engine in
+            // A wait that was read just before may not have begun yet.
+            guard let value = params["id"], let id = try? RequestID(value) else { return }
+            engine.afterEarlierRequests { session.cancelWait(requestID: id) }
+        }
+    )
+}

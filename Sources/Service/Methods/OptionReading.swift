@@ -1,0 +1,78 @@
+internal import Core
+internal import JSON
+internal import RPC
+
+extension DownloadOptions {
+    /// Takes over what `start` and `configure {defaults}` have in common; the object has been checked by its schema.
+    ///
+    /// - Parameter path: what leads to the object, below `params`; empty or ending in a dot.
+    mutating func apply(defaults object: JSONObject, at path: String) throws(RPCError) {
+        if let headers = object["headers"]?.object { try apply(headers: headers, at: path + "headers") }
+        if let agent = object["userAgent"]?.string { userAgent = agent }
+        if let timeout = object["connectTimeoutMs"]?.integer { connectTimeoutMilliseconds = timeout }
+        if let timeout = object["stallTimeoutMs"]?.integer { stallTimeoutMilliseconds = timeout }
+        if let retry = object["retry"]?.object { try apply(retry: retry, at: path + "retry") }
+    }
+
+    /// Headers given here replace those of the same name, in any case, that were there before.
+    private mutating func apply(headers object: JSONObject, at path: String) throws(RPCError) {
+        let given = object.members.map { HeaderField($0.key, $0.value.string ?? "") }
+        for (index, field) in given.enumerated() {
+            if given[..<index].contains(where: { $0.name.equalsIgnoringASCIICase(field.name) }) {
+                throw .parameter(path, "holds one header twice, in different case")
+            }
+        }
+        headers.removeAll { old in given.contains { $0.name.equalsIgnoringASCIICase(old.name) } }
+        headers += given
+        do throws(HeaderViolation) {
+            try HeaderRules.validate(headers)
+        } catch {
+            throw .parameter(path, error.message)
+        }
+    }
+
+    private mutating func apply(retry object: JSONObject, at path: String) throws(RPCError) {
+        if let count = object["maxAttempts"]?.integer { retry.maxAttempts = Int(count) }
+        if let delay = object["maxDelayMs"]?.integer {
+            retry.maxDelayMilliseconds = delay
+            // A cap below the preset first delay means a shorter first delay.
+            if object["initialDelayMs"] == nil {
+                retry.initialDelayMilliseconds = min(retry.initialDelayMilliseconds, delay)
+            }
+        }
+        if let delay = object["initialDelayMs"]?.integer { retry.initialDelayMilliseconds = delay }
+        if retry.initialDelayMilliseconds > retry.maxDelayMilliseconds {
+            throw .parameter(path + ".initialDelayMs", "expected at most maxDelayMs, \(retry.maxDelayMilliseconds)")
+        }
+    }
+
+    /// What `configure` answers: the members of `Parameter.defaults`.
+    func encodedDefaults() -> JSONObject {
+        [
+            "headers": .object(JSONObject(headers.map { ($0.name, .string($0.value)) })),
+            "userAgent": .optional(userAgent),
+            "connectTimeoutMs": .integer(connectTimeoutMilliseconds),
+            "stallTimeoutMs": .integer(stallTimeoutMilliseconds),
+            "retry": [
+                "maxAttempts": .integer(Int64(retry.maxAttempts)),
+                "initialDelayMs": .integer(retry.initialDelayMilliseconds),
+                "maxDelayMs": .integer(retry.maxDelayMilliseconds),
+            ],
+        ]
+    }
+}
+
+extension Checksum {
+    /// Reads a checked object; the number of digits depends on the algorithm, which no schema says.
+    init(_ object: JSONObject, at path: String) throws(RPCError) {
+        guard let name = object["algorithm"]?.string, let algorithm = Algorithm(rawValue: name) else {
+            throw .parameter(path + ".algorithm", "unknown")
+        }
+        let value = (object["value"]?.string ?? "").lowercased()
+        let isHex = value.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+        guard isHex, value.utf8.count == algorithm.hexDigitCount else {
+            throw .parameter(path + ".value", "expected \(algorithm.hexDigitCount) hexadecimal digits for \(name)")
+        }
+        self.init(algorithm: algorithm, value: value)
+    }
+}

@@ -1,0 +1,32 @@
+internal import Engine
+internal import JSON
+internal import RPC
+
+extension MethodDescription {
+    static let remove = MethodDescription(
+        name: "remove",
+        summary: "Forgets a download in a final state.",
+        kind: .change,
+        parameters: [
+            Parameter.oneID,
+            Member(
+                "deleteFile",
+                .boolean,
+                "Delete the finished file too, if it still is the one that was downloaded.",
+                defaultValue: false
+            ),
+        ],
+        resultName: "nothing",
+        result: .object([], isClosed: false),
+        errors: [.downloadNotFound, .invalidState, .permissionDenied, .storageFailure, .lockedElsewhere],
+        handle: { session, params, call, engine throws(RPCError) in
+            let id = params["id"]?.string ?? ""
+            engine.remove(id: id, deletesFile: params["deleteFile"]?.bool ?? false) { result in
+                switch result {
+                case .failure(let error): session.fail(call, RPCError(error))
+                case .success: session.answer(call, [:])
+                }
+            }
+        }
+    )
+}

@@ -1,0 +1,32 @@
+internal import Engine
+internal import JSON
+internal import RPC
+
+extension MethodDescription {
+    static let shutdown = MethodDescription(
+        name: "shutdown",
+        summary: "Brings the work to an end; answered when all is safe on disk.",
+        kind: .lifecycle,
+        parameters: [
+            Member(
+                "mode",
+                .choice(ShutdownMode.self),
+                "suspend: keep for later; finish: first let all settle; cancel: give up.",
+                defaultValue: "suspend"
+            )
+        ],
+        resultName: "nothing",
+        result: .null,
+        handle: { session, params, call, engine throws(RPCError) in
+            let mode = params["mode"]?.string.flatMap(ShutdownMode.init) ?? .suspend
+            session.shutDown(mode, call, engine)
+        }
+    )
+}
+
+/// What `shutdown` does with downloads that are not final.
+enum ShutdownMode: String, CaseIterable, Sendable {
+    case suspend
+    case finish
+    case cancel
+}

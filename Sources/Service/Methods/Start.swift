@@ -1,0 +1,128 @@
+internal import Core
+internal import Engine
+internal import JSON
+internal import RPC
+
+extension MethodDescription {
+    static let start = MethodDescription(
+        name: "start",
+        summary: "Starts a download, or finds the one that the same request started before.",
+        kind: .change,
+        parameters: [
+            Member(
+                "url",
+                .string(TextRule(1...Limits.urlByteCount)),
+                "What to download: http or https.",
+                isRequired: true
+            ),
+            Member("path", Parameter.path, "The finished file; relative to the service's working directory."),
+            Member("directory", Parameter.path, "Where a file goes whose name the response suggests."),
+            Member("fileName", .string(TextRule(1...Limits.fileNameByteCount)), "The name in that directory."),
+            Member("id", Parameter.id, "The client's own id; makes the request safe to repeat."),
+            Member("checksum", .component(Components.checksum), "The digest that the finished file must have."),
+            Member(
+                "ifExists",
+                .choice(IfExists.self),
+                "What to do when the destination is taken.",
+                defaultValue: "error"
+            ),
+            Member(
+                "onChange",
+                .choice(["restart", "fail"]),
+                "What to do when the server's file has changed since a part of it was fetched.",
+                defaultValue: "restart"
+            ),
+            Member(
+                "resumePolicy",
+                .choice(["strict"]),
+                "How much proof a resume needs.",
+                defaultValue: "strict"
+            ),
+            Member("maxFileBytes", .count, "Fail rather than fetch a longer file."),
+            Member("priority", .integer(-1_000_000...1_000_000), "Higher goes first.", defaultValue: 0),
+            Member("startPaused", .boolean, "Make the record only.", defaultValue: false),
+            Member("background", .boolean, "Go on when the host goes.", defaultValue: false),
+            Member("events", Parameter.eventSelection, "What to tell of this download unasked."),
+            Member("metadata", .anyObject(maxByteCount: Limits.metadataByteCount), "Kept for the client."),
+        ] + Parameter.defaults,
+        resultName: "started",
+        result: .object(
+            [
+                .always("download", .component(Components.download), "As it is now."),
+                .always("created", .boolean, "False when the record was there before."),
+                .always("resumed", .boolean, "True when an interrupted download goes on."),
+            ],
+            isClosed: false
+        ),
+        errors: [
+            .destinationConflict, .idConflict, .unsupportedUrl, .limitExceeded, .insufficientSpace, .permissionDenied,
+            .storageFailure, .lockedElsewhere,
+        ],
+        handle: startDownload
+    )
+}
+
+private func startDownload(
+    _ session: Session,
+    _ params: JSONObject,
+    _ call: Call,
+    _ engine: isolated DownloadEngine
+) throws(RPCError) {
+    var options = session.defaults
+    try options.apply(defaults: params, at: "")
+    if let object = params["checksum"]?.object { options.checksum = try Checksum(object, at: "checksum") }
+    if let text = params["ifExists"]?.string { options.ifExists = IfExists(rawValue: text) ?? .error }
+    if let text = params["onChange"]?.string { options.onChange = OnChange(rawValue: text) ?? .restart }
+    options.maxFileByteCount = params["maxFileBytes"]?.integer
+    options.priority = params["priority"]?.integer ?? 0
+    options.isBackground = params["background"]?.bool ?? false
+    let selection = params["events"]?.string.flatMap(EventSelection.init) ?? session.eventSelection
+    let request = StartRequest(
+        id: params["id"]?.string,
+        url: params["url"]?.string ?? "",
+        destination: try destination(params, session),
+        options: options,
+        metadataText: params["metadata"].map { String(decoding: $0.serialized(), as: UTF8.self) },
+        startsPaused: params["startPaused"]?.bool ?? false
+    )
+    let isBackground = options.isBackground
+    engine.start(request) { result in
+        switch result {
+        case .failure(let error): session.fail(call, RPCError(error))
+        case .success(let answer):
+            session.answer(
+                call,
+                [
+                    "download": .object(answer.download.encoded()),
+                    "created": .bool(answer.isCreated),
+                    "resumed": .bool(answer.isResumed),
+                ]
+            )
+            session.follow(answer.download, selection, isBackground: isBackground, engine)
+        }
+    }
+}
+
+/// Where the bytes go, by `path`, or by `directory` and `fileName`.
+private func destination(_ params: JSONObject, _ session: Session) throws(RPCError) -> StartRequest.Destination {
+    let fileName = params["fileName"]?.string
+    if let fileName, !Paths.isComponent(fileName) {
+        throw .parameter("fileName", "expected a name without slashes or NUL, not . or ..")
+    }
+    if let path = params["path"]?.string {
+        if params["directory"] != nil || fileName != nil {
+            throw .parameter("path", "must not come with directory or fileName")
+        }
+        if Paths.namesDirectory(path) { throw .parameter("path", "names a directory; give that as directory") }
+        return .file(path: try session.resolve(path, at: "path"))
+    }
+    guard let directory = params["directory"]?.string else {
+        if session.isInitialized { throw .parameter("", "path or directory is required after initialize") }
+        let name = fileName ?? "."
+        let path = try session.resolve(name, at: "fileName")
+        return fileName == nil ? .directory(path: path) : .file(path: path)
+    }
+    let path = try session.resolve(directory, at: "directory")
+    guard let fileName else { return .directory(path: path) }
+    return .file(path: try session.resolve(path + "/" + fileName, at: "fileName"))
+}

@@ -1,0 +1,92 @@
+internal import Core
+internal import Engine
+internal import JSON
+internal import Platform
+internal import RPC
+
+extension MethodDescription {
+    static let wait = MethodDescription(
+        name: "wait",
+        summary: "Answers when downloads have ended, or settled: the one request that takes long.",
+        kind: .wait,
+        parameters: Parameter.target("All that this session started or resumed.") + [
+            Member(
+                "until",
+                .choice(Wait.Goal.self),
+                "final: completed, failed or canceled; settled: also paused, or waiting for what only people can mend.",
+                defaultValue: "final"
+            ),
+            Member("timeoutMs", .integer(0...31_536_000_000), "When to answer at the latest."),
+            Member(
+                "workDoneToken",
+                .anyOf([.string(TextRule(0...500)), .integer(-Schema.maxExactInteger...Schema.maxExactInteger)]),
+                "Under which $/progress notifications tell how it goes."
+            ),
+        ],
+        resultName: "outcome",
+        result: .anyOf([
+            .object(
+                [
+                    .always("download", .component(Components.download), "As it is now."),
+                    .always("timedOut", .boolean, "True when the time was up first."),
+                ],
+                isClosed: false
+            ),
+            .object(
+                [
+                    .always(
+                        "counts",
+                        .object(
+                            DownloadState.allCases.map { .always($0.rawValue, .count, "Downloads in this state.") },
+                            isClosed: false
+                        ),
+                        "How many are in which state."
+                    ),
+                    .always("timedOut", .boolean, "True when the time was up first."),
+                ],
+                isClosed: false
+            ),
+        ]),
+        errors: [.downloadNotFound, .limitExceeded, .storageFailure, .requestCancelled],
+        handle: waitForDownloads
+    )
+}
+
+private func waitForDownloads(
+    _ session: Session,
+    _ params: JSONObject,
+    _ call: Call,
+    _ engine: isolated DownloadEngine
+) throws(RPCError) {
+    if call.slot != nil { throw .invalidRequest("wait must not be in a batch: its answer would hold up the others.") }
+    let target = try DownloadTarget(params)
+    let goal = params["until"]?.string.flatMap(Wait.Goal.init) ?? .final
+    let deadline = params["timeoutMs"]?.integer.map { monotonicNanoseconds() + $0 * 1_000_000 }
+    if session.waits.count >= WaitList.maxCount {
+        throw .limitExceeded("Too many waits at a time.", name: "waits", maximum: WaitList.maxCount)
+    }
+    // What earlier requests start counts among `all`.
+    engine.afterEarlierRequests {
+        let ids: [String]
+        var reached: [String: DownloadState] = [:]
+        switch target {
+        case .one(let id): ids = [id]
+        case .several(let several): ids = several
+        case .all:
+            ids = session.downloads.entries.keys.sorted()
+            reached = session.downloads.finished
+        }
+        var isSingle = false
+        if case .one = target { isSingle = true }
+        let wait = Wait(
+            call: call,
+            goal: goal,
+            ids: ids,
+            isSingle: isSingle,
+            deadline: deadline,
+            token: params["workDoneToken"]
+        )
+        wait.reached = reached
+        session.begin(wait, engine)
+    }
+}

@@ -1,0 +1,40 @@
+/// Rules for paths that come over the wire or the command line; pure text work, nothing is looked up.
+package enum Paths {
+    /// The path made absolute, `.`, `..` and doubled slashes taken out; nil when it is empty or holds a NUL.
+    ///
+    /// Works on the text alone: `a/../b` is `b` even where `a` is a symbolic link.
+    package static func normalized(_ path: String, relativeTo directory: String) -> String? {
+        if path.isEmpty || path.utf8.contains(0) { return nil }
+        let whole = path.utf8.first == slash ? path : directory + "/" + path
+        var parts: [Substring.UTF8View] = []
+        for part in whole.utf8.split(separator: slash) {
+            if part.elementsEqual(".".utf8) { continue }
+            if part.elementsEqual("..".utf8) { _ = parts.popLast() } else { parts.append(part) }
+        }
+        return "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
+    }
+
+    /// True when the path, both normalised, is the directory or lies below it.
+    package static func isInside(_ path: String, _ directory: String) -> Bool {
+        if directory == "/" { return true }
+        let path = path.utf8
+        let directory = directory.utf8
+        guard path.starts(with: directory) else { return false }
+        let rest = path.dropFirst(directory.count)
+        return rest.isEmpty || rest.first == slash
+    }
+
+    /// True for a name of one component that is no directory's.
+    package static func isComponent(_ name: String) -> Bool {
+        let bytes = name.utf8
+        return !bytes.isEmpty && !bytes.contains(slash) && !bytes.contains(0) && name != "." && name != ".."
+    }
+
+    /// True when the path can only mean a directory: it ends in a slash, or its last component is `.` or `..`.
+    package static func namesDirectory(_ path: String) -> Bool {
+        let last = path.utf8.lastIndex(of: slash).map { path.utf8[path.utf8.index(after: $0)...] } ?? path.utf8[...]
+        return last.isEmpty || last.elementsEqual(".".utf8) || last.elementsEqual("..".utf8)
+    }
+
+    private static let slash = UInt8(ascii: "/")
+}

@@ -1,0 +1,65 @@
+internal import Core
+internal import JSON
+
+/// Schemas and members that several methods share.
+enum Parameter {
+    static let id = Schema.string(
+        TextRule(1...Limits.downloadIDByteCount, pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$") { text in
+            Limits.isDownloadID(text) ? nil : "expected letters, digits, '.', '_' or '-', the first a letter or digit"
+        }
+    )
+
+    /// Ids that one request may name.
+    static let maxIDCount = 500
+    static let ids = Schema.array(of: id, counts: 0...maxIDCount)
+
+    static let path = Schema.string(
+        TextRule(1...Limits.pathByteCount) { $0.utf8.contains(0) ? "must not contain NUL" : nil }
+    )
+
+    static let eventSelection = Schema.choice(EventSelection.self)
+
+    static let progressIntervalMs = Schema.integer(50...60_000)
+
+    static let oneID = Member("id", id, "The download.", isRequired: true)
+
+    /// One of `id`, `ids` and `all`.
+    static func target(_ all: String) -> [Member] {
+        [
+            Member("id", id, "One download."),
+            Member("ids", ids, "Several downloads."),
+            Member("all", .boolean, all),
+        ]
+    }
+
+    /// What `start` takes and `configure {defaults}` can preset.
+    static let defaults: [Member] = [
+        Member(
+            "headers",
+            .map(values: .string(TextRule(0...Limits.requestHeadersByteCount)), maxCount: 200),
+            "Request headers; \(Limits.requestHeadersByteCount) bytes in all. Kept on disk with the download."
+        ),
+        Member(
+            "userAgent",
+            .string(
+                TextRule(1...1_024) {
+                    HTTPGrammar.isFieldValue($0) ? nil : "must not contain control characters"
+                }
+            ),
+            "The User-Agent header."
+        ),
+        Member(
+            "connectTimeoutMs",
+            .integer(1...86_400_000),
+            "How long connecting may take.",
+            defaultValue: 30_000
+        ),
+        Member(
+            "stallTimeoutMs",
+            .integer(1...86_400_000),
+            "How long no byte may come.",
+            defaultValue: 30_000
+        ),
+        Member("retry", .component(Components.retry), "When to give up, and how long to wait before trying again."),
+    ]
+}

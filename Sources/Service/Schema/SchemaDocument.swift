@@ -1,0 +1,99 @@
+internal import JSON
+
+extension Schema {
+    /// The schema in the subset that JSON Schema draft-07 and 2020-12 share.
+    func document() -> JSONObject {
+        switch self {
+        case .string(let rule): return Self.document(rule)
+        case .choice(let choices): return ["type": "string", "enum": .array(choices.map { .string($0) })]
+        case .integer(let range):
+            return [
+                "type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound),
+            ]
+        case .number: return ["type": "number"]
+        case .boolean: return ["type": "boolean"]
+        case .null: return ["type": "null"]
+        case .anything: return [:]
+        case .object(let members, let isClosed): return Self.document(members, isClosed: isClosed)
+        case .map(let values, let maxCount):
+            return [
+                "type": "object", "additionalProperties": .object(values.document()),
+                "maxProperties": .integer(Int64(maxCount)),
+            ]
+        case .anyObject(let maxByteCount):
+            return ["type": "object", "description": "At most \(maxByteCount) bytes of JSON text."]
+        case .array(let schema, let counts):
+            return [
+                "type": "array", "items": .object(schema.document()),
+                "minItems": .integer(Int64(counts.lowerBound)), "maxItems": .integer(Int64(counts.upperBound)),
+            ]
+        case .anyOf(let schemas): return ["anyOf": .array(schemas.map { .object($0.document()) })]
+        case .component(let component): return ["$ref": .string("#/components/schemas/\(component.name)")]
+        case .nullable(let schema):
+            return ["anyOf": [.object(schema.document()), ["type": "null"]]]
+        }
+    }
+
+    private static func document(_ rule: TextRule) -> JSONObject {
+        var result: JSONObject = ["type": "string"]
+        if rule.counts.lowerBound > 0 { result["minLength"] = 1 }
+        if rule.counts.upperBound < TextRule().counts.upperBound {
+            // Limits count bytes; a text has never more characters than bytes.
+            result["maxLength"] = .integer(Int64(rule.counts.upperBound))
+        }
+        if let pattern = rule.pattern { result["pattern"] = .string(pattern) }
+        return result
+    }
+
+    private static func document(_ members: [Member], isClosed: Bool) -> JSONObject {
+        var properties = JSONObject()
+        for member in members { properties[member.name] = .object(member.document()) }
+        var result: JSONObject = ["type": "object", "properties": .object(properties)]
+        let required = members.filter(\.isRequired).map { JSONValue.string($0.name) }
+        if !required.isEmpty { result["required"] = .array(required) }
+        if isClosed { result["additionalProperties"] = false }
+        return result
+    }
+
+    /// The components that the schema names, those inside them included.
+    func collectComponents(into components: inout [String: Component]) {
+        switch self {
+        case .string, .choice, .integer, .number, .boolean, .anyObject, .null, .anything: break
+        case .object(let members, _):
+            for member in members { member.schema.collectComponents(into: &components) }
+        case .map(let schema, _), .array(let schema, _), .nullable(let schema):
+            schema.collectComponents(into: &components)
+        case .anyOf(let schemas):
+            for schema in schemas { schema.collectComponents(into: &components) }
+        case .component(let component):
+            if components.updateValue(component, forKey: component.name) == nil {
+                component.schema.collectComponents(into: &components)
+            }
+        }
+    }
+}
+
+extension Member {
+    /// The member's schema with its description and default.
+    func document() -> JSONObject {
+        var result = schema.document()
+        // Draft-07 ignores what stands beside a $ref.
+        if result["$ref"] != nil { result = ["allOf": [.object(result)]] }
+        if let text = result["description"]?.string {
+            result["description"] = .string("\(description) \(text)")
+        } else {
+            result["description"] = .string(description)
+        }
+        if let defaultValue { result["default"] = defaultValue }
+        return result
+    }
+}
+
+extension Component {
+    func document() -> JSONObject {
+        var result = schema.document()
+        result["title"] = .string(name)
+        result["description"] = .string(description)
+        return result
+    }
+}

@@ -1,0 +1,221 @@
+package import JSON
+
+/// A parameter that does not fit its schema: which, and why; holds no value that could be a secret.
+package struct ParameterError: Error, Equatable, Sendable {
+    /// From `params` on, as `params.retry.maxAttempts` or `params.ids[3]`.
+    package var path: String
+    /// What was expected and what came.
+    package var problem: String
+    /// The limit that was passed, if that was it.
+    package var limit: Int64?
+
+    package init(path: String, problem: String, limit: Int64? = nil) {
+        self.path = path
+        self.problem = problem
+        self.limit = limit
+    }
+
+    package var message: String { "\(path): \(problem)" }
+}
+
+extension Schema {
+    /// Checks a value and takes out what means nothing: optional members that are null, and members named `_…`.
+    package func checked(_ value: JSONValue, at path: String) throws(ParameterError) -> JSONValue {
+        switch self {
+        case .string(let rule): try rule.check(value, at: path)
+        case .choice(let choices):
+            guard let text = value.string, choices.contains(text) else {
+                throw mismatch(value, at: path, hint: value.string.flatMap { Spelling.nearest(to: $0, in: choices) })
+            }
+        case .integer(let range):
+            guard let number = value.integer, range.contains(number) else { throw mismatch(value, at: path) }
+            return .integer(number)
+        case .number:
+            guard value.integer != nil || value.isReal else { throw mismatch(value, at: path) }
+        case .boolean:
+            guard value.bool != nil else { throw mismatch(value, at: path) }
+        case .object(let members, let isClosed):
+            guard let object = value.object else { throw mismatch(value, at: path) }
+            return .object(try Self.checked(object, members: members, isClosed: isClosed, at: path))
+        case .map(let schema, let maxCount):
+            guard let object = value.object, object.count <= maxCount else { throw mismatch(value, at: path) }
+            for (key, value) in object.members { _ = try schema.checked(value, at: Self.path(path, key)) }
+        case .anyObject(let maxByteCount):
+            guard let object = value.object else { throw mismatch(value, at: path) }
+            try Self.checkText(object, maxByteCount: maxByteCount, at: path)
+        case .array(let schema, let counts):
+            return .array(try Self.checkedElements(of: value, schema, counts, mismatch: self, at: path))
+        case .anyOf(let schemas): return try checkedAny(value, schemas, at: path)
+        case .component(let component): return try component.schema.checked(value, at: path)
+        case .nullable(let schema): return value.isNull ? value : try schema.checked(value, at: path)
+        case .null:
+            guard value.isNull else { throw mismatch(value, at: path) }
+        case .anything: break
+        }
+        return value
+    }
+
+    /// Checks the members of an object, as `checked(_:at:)`.
+    static func checked(
+        _ object: JSONObject,
+        members: [Member],
+        isClosed: Bool,
+        at path: String
+    ) throws(ParameterError) -> JSONObject {
+        var result = JSONObject()
+        for (key, value) in object.members {
+            if let member = members.first(where: { $0.name == key }) {
+                if value.isNull && !member.isRequired && !member.schema.takesNull { continue }
+                result[key] = try member.schema.checked(value, at: Self.path(path, key))
+            } else if isClosed && !key.hasPrefix("_") {
+                throw unknown(key, members, at: path)
+            } else if !isClosed {
+                result[key] = value
+            }
+        }
+        for member in members where member.isRequired && result[member.name] == nil {
+            throw ParameterError(
+                path: Self.path(path, member.name), problem: "missing, expected \(member.schema.phrase)")
+        }
+        return result
+    }
+
+    private static func unknown(_ key: String, _ members: [Member], at path: String) -> ParameterError {
+        var problem = "unknown member"
+        if let nearest = Spelling.nearest(to: key, in: members.map(\.name)) {
+            problem += ", did you mean '\(nearest)'?"
+        }
+        return ParameterError(path: Self.path(path, key), problem: problem)
+    }
+
+    private static func checkedElements(
+        of value: JSONValue,
+        _ schema: Schema,
+        _ counts: ClosedRange<Int>,
+        mismatch whole: Schema,
+        at path: String
+    ) throws(ParameterError) -> [JSONValue] {
+        guard let elements = value.array, counts.contains(elements.count) else { throw whole.mismatch(value, at: path) }
+        var result: [JSONValue] = []
+        for (index, element) in elements.enumerated() {
+            result.append(try schema.checked(element, at: "\(path)[\(index)]"))
+        }
+        return result
+    }
+
+    private static func checkText(_ object: JSONObject, maxByteCount: Int, at path: String) throws(ParameterError) {
+        let count = JSONValue.object(object).serialized().count
+        if count > maxByteCount {
+            throw ParameterError(
+                path: path,
+                problem: "expected at most \(maxByteCount) bytes of JSON, got \(count)",
+                limit: Int64(maxByteCount)
+            )
+        }
+    }
+
+    private func checkedAny(
+        _ value: JSONValue,
+        _ schemas: [Schema],
+        at path: String
+    ) throws(ParameterError) -> JSONValue {
+        for schema in schemas {
+            if let result = try? schema.checked(value, at: path) { return result }
+        }
+        throw mismatch(value, at: path)
+    }
+
+    private var takesNull: Bool {
+        switch self {
+        case .nullable, .null, .anything: true
+        default: false
+        }
+    }
+
+    private func mismatch(_ value: JSONValue, at path: String, hint: String? = nil) -> ParameterError {
+        let suffix = hint.map { ", did you mean '\($0)'?" } ?? ""
+        return ParameterError(path: path, problem: "expected \(phrase), got \(got(value))\(suffix)")
+    }
+
+    /// What came, in words; texts are told by length alone, unless they should have been one of a few words.
+    private func got(_ value: JSONValue) -> String {
+        switch value {
+        case .null: return "null"
+        case .bool(let value): return value ? "true" : "false"
+        case .integer(let value): return String(value)
+        case .real(let real): return real.text.utf8.count <= 32 ? real.text : "a number"
+        case .string(let text):
+            if case .choice = self, text.utf8.count <= 32 { return "'\(text)'" }
+            return "a string of \(text.utf8.count) bytes"
+        case .array(let elements): return "an array of \(elements.count)"
+        case .object(let object): return "an object with \(object.count) members"
+        }
+    }
+
+    /// The path of a member; a long name is cut, for it may be anything.
+    static func path(_ path: String, _ key: String) -> String {
+        key.utf8.count <= 64 ? "\(path).\(key)" : "\(path).\(String(key.prefix(32)))…"
+    }
+
+    /// What fits, in words.
+    var phrase: String {
+        switch self {
+        case .string(let rule): rule.phrase
+        case .choice(let choices): "one of \(choices.joined(separator: ", "))"
+        case .integer(let range): "integer \(range.lowerBound)…\(range.upperBound)"
+        case .number: "a number"
+        case .boolean: "true or false"
+        case .object, .anyObject: "an object"
+        case .map(_, let maxCount): "an object with at most \(maxCount) members"
+        case .array(_, let counts): "an array of \(counts.lowerBound)…\(counts.upperBound)"
+        case .anyOf(let schemas): schemas.map(\.phrase).joined(separator: " or ")
+        case .component(let component): component.schema.phrase
+        case .nullable(let schema): "\(schema.phrase) or null"
+        case .null: "null"
+        case .anything: "anything"
+        }
+    }
+}
+
+extension TextRule {
+    fileprivate var phrase: String {
+        counts.lowerBound <= 1
+            ? "a string of at most \(counts.upperBound) bytes"
+            : "a string of \(counts.lowerBound)…\(counts.upperBound) bytes"
+    }
+
+    fileprivate func check(_ value: JSONValue, at path: String) throws(ParameterError) {
+        guard let text = value.string else {
+            throw ParameterError(path: path, problem: "expected a string, got \(value.typePhrase)")
+        }
+        let count = text.utf8.count
+        if count < counts.lowerBound {
+            throw ParameterError(path: path, problem: count == 0 ? "must not be empty" : "too short: \(count) bytes")
+        }
+        if count > counts.upperBound {
+            throw ParameterError(
+                path: path,
+                problem: "expected at most \(counts.upperBound) bytes, got \(count)",
+                limit: Int64(counts.upperBound)
+            )
+        }
+        if let problem = check?(text) { throw ParameterError(path: path, problem: problem) }
+    }
+}
+
+extension JSONValue {
+    fileprivate var isReal: Bool {
+        if case .real = self { true } else { false }
+    }
+
+    fileprivate var typePhrase: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .integer, .real: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}

@@ -1,0 +1,136 @@
+internal import Core
+internal import Engine
+internal import JSON
+internal import Platform
+internal import RPC
+
+/// How far the session is on its way out.
+struct Leaving {
+    enum Checkpoint {
+        case none
+        case running
+        case done
+    }
+    /// What the drain ends with; nil while there is none.
+    var drain: LifeCycle.Verdict?
+    /// A `shutdown` that waits for all to settle.
+    var shutdown: Call?
+    var checkpoint = Checkpoint.none
+    /// What waits for the checkpoint.
+    var afterCheckpoint: [() -> Void] = []
+    var hasEnded = false
+
+    /// Something is to happen when nothing moves any more.
+    var isWaitingForQuiet: Bool { drain != nil || shutdown != nil }
+}
+
+// How the session ends: does what `LifeCycle` decides.
+extension Session {
+    func receiveFate(_ message: Inbound, _ engine: isolated DownloadEngine) {
+        let hasBackground = downloads.hasUnsettledBackground
+        switch message {
+        case .endOfInput:
+            log.debug("end of input")
+            act(life.endOfInput(hasBackground: hasBackground), engine)
+        case .hostGone:
+            log.info("the host's process has ended")
+            act(life.hostGone(hasBackground: hasBackground), engine)
+        case .outputGone: act(life.hostGone(hasBackground: hasBackground), engine)
+        case .signal(let signal):
+            log.info("got signal \(signal.rawValue)")
+            act(life.signal(signal), engine)
+        case .unframeable(let reason):
+            log.error(reason.diagnostic)
+            act(life.fail(code: ExitCode.unreadableInput), engine)
+        case .inputFailed(let error):
+            log.error("cannot read standard input: \(error.message)")
+            act(life.fail(code: ExitCode.inputOutput), engine)
+        case .outputFailed(.pipe): act(life.hostGone(hasBackground: hasBackground), engine)
+        case .outputFailed(let error):
+            log.error("cannot write standard output: \(error.message)")
+            act(life.fail(code: ExitCode.inputOutput), engine)
+        case .incoming, .messageTooLong, .framing, .nudge: break
+        }
+    }
+
+    func act(_ action: LifeCycle.Action, _ engine: isolated DownloadEngine) {
+        switch action {
+        case .nothing: break
+        case .drain(let verdict, let isMuted):
+            if isMuted { output.mute() }
+            leaving.drain = verdict
+        case .checkpoint(let verdict):
+            leaving.drain = nil
+            // Whatever happens from here on, the process ends in time.
+            watch.expectEnd(code: exitCode(verdict))
+            failAllWaits(.shuttingDown)
+            checkpoint(engine) { [self] in end(verdict) }
+        }
+    }
+
+    func shutDown(_ mode: ShutdownMode, _ call: Call, _ engine: isolated DownloadEngine) {
+        life.shutDown()
+        switch mode {
+        case .suspend: finishShutdown(call, engine)
+        case .finish:
+            leaving.shutdown = call
+            nudge()
+        case .cancel:
+            let ids = engine.heldIDs
+            engine.perform(.cancel, on: .several(ids), deletesPartial: true) { _ in }
+            // The events of what was canceled go first.
+            inOrder(engine) { session in session.finishShutdown(call, engine) }
+        }
+    }
+
+    private func finishShutdown(_ call: Call, _ engine: isolated DownloadEngine) {
+        checkpoint(engine) { [self] in
+            failAllWaits(.shuttingDown)
+            inOrder(engine) { session in session.answerNull(call) }
+        }
+    }
+
+    /// Does what has waited for all to settle, if all has.
+    ///
+    /// - Returns: when time alone settles the next download.
+    func checkLife(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
+        guard leaving.isWaitingForQuiet else { return nil }
+        if let call = leaving.shutdown, pendingCount <= 1, downloads.areSettled(now: now) {
+            leaving.shutdown = nil
+            finishShutdown(call, engine)
+        }
+        if let verdict = leaving.drain, pendingCount == 0, downloads.areSettled(now: now), areWaitsStuck(now: now) {
+            leaving.drain = nil
+            failAllWaits(.shuttingDown)
+            checkpoint(engine) { [self] in end(verdict) }
+        }
+        return downloads.nextSettleTime(now: now)
+    }
+
+    /// Lets go of all downloads, keeping their bytes; only once, whoever asks.
+    private func checkpoint(_ engine: isolated DownloadEngine, then: @escaping () -> Void) {
+        if leaving.checkpoint == .done { return then() }
+        leaving.afterCheckpoint.append(then)
+        if leaving.checkpoint == .running { return }
+        leaving.checkpoint = .running
+        engine.suspendAll { [self] in
+            leaving.checkpoint = .done
+            let bodies = leaving.afterCheckpoint
+            leaving.afterCheckpoint = []
+            for body in bodies { body() }
+        }
+    }
+
+    private func end(_ verdict: LifeCycle.Verdict) {
+        if leaving.hasEnded { return }
+        leaving.hasEnded = true
+        watch.end(code: exitCode(verdict))
+    }
+
+    private func exitCode(_ verdict: LifeCycle.Verdict) -> Int32 {
+        switch verdict {
+        case .code(let code): code
+        case .byOutcome: downloads.areAllCompleted && !hasFailed ? ExitCode.success : ExitCode.failure
+        }
+    }
+}

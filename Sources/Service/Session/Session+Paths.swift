@@ -1,0 +1,25 @@
+internal import Core
+internal import RPC
+
+extension Session {
+    /// A path of a request, made absolute and held against the limits and roots.
+    ///
+    /// - Parameter member: which parameter it came from.
+    func resolve(_ path: String, at member: String) throws(RPCError) -> String {
+        guard let whole = Paths.normalized(path, relativeTo: configuration.workingDirectory) else {
+            throw .parameter(member, "must not be empty or contain NUL")
+        }
+        if whole.utf8.count > Limits.pathByteCount {
+            throw RPCError(
+                ParameterError(
+                    path: "params.\(member)",
+                    problem: "expected at most \(Limits.pathByteCount) bytes once absolute, got \(whole.utf8.count)",
+                    limit: Int64(Limits.pathByteCount)
+                )
+            )
+        }
+        let isAllowed = configuration.roots.isEmpty || configuration.roots.contains { Paths.isInside(whole, $0) }
+        if !isAllowed { throw .permissionDenied(path: whole) }
+        return whole
+    }
+}

@@ -1,0 +1,157 @@
+internal import Engine
+internal import JSON
+internal import RPC
+
+// Taking requests and answering them.
+extension Session {
+    func receive(_ incoming: Incoming, byteCount: Int, _ engine: isolated DownloadEngine) {
+        switch incoming {
+        case .single(let message): receive(message, slot: nil, byteCount: byteCount, engine)
+        case .batch(let messages):
+            let batch = Batch(count: messages.count, byteCount: byteCount)
+            for (index, message) in messages.enumerated() {
+                receive(message, slot: BatchSlot(batch: batch, index: index), byteCount: nil, engine)
+            }
+        }
+    }
+
+    private func receive(_ message: Message, slot: BatchSlot?, byteCount: Int?, _ engine: isolated DownloadEngine) {
+        switch message {
+        case .request(let id, let name, let params):
+            guard let method = MethodTable.method(name) else {
+                let isKnown = MethodTable.notification(name) != nil
+                let error = isKnown ? RPCError.invalidRequest("\(name) is a notification: send it without id.") : nil
+                return deliver(Response(id: id, error: error ?? .methodNotFound(name)), slot, byteCount)
+            }
+            let call = Call(id: id, method: method, slot: slot, heldByteCount: byteCount)
+            run(call, params, engine)
+        case .notification(let name, let params):
+            if let notification = MethodTable.notification(name) {
+                receive(notification, params, engine)
+            } else if let method = MethodTable.method(name) {
+                // Done, but never answered.
+                return run(Call(id: nil, method: method, slot: slot, heldByteCount: byteCount), params, engine)
+            } else {
+                log.debug("ignored notification \(quoted(name))")
+            }
+            deliver(nil, slot, byteCount)
+        case .response: deliver(nil, slot, byteCount)
+        case .invalid(let id, let error): deliver(Response(id: id, error: error), slot, byteCount)
+        }
+    }
+
+    private func run(_ call: Call, _ params: Parameters, _ engine: isolated DownloadEngine) {
+        pendingCount += 1
+        do throws(RPCError) {
+            if life.isShutDown { throw .shuttingDown }
+            let named = try params.named()
+            let checked = try checkedParameters(named, of: call.method)
+            log.debug("request \(call.method.name)")
+            try call.method.handle(self, checked, call, engine)
+        } catch {
+            refuse(call, error, engine)
+        }
+    }
+
+    private func receive(
+        _ notification: NotificationDescription,
+        _ params: Parameters,
+        _ engine: isolated DownloadEngine
+    ) {
+        guard case .named(let object) = params else { return }
+        let checked = try? Schema.checked(
+            object,
+            members: notification.parameters,
+            isClosed: !notification.takesUnknownParameters,
+            at: "params"
+        )
+        guard let checked else {
+            log.warn("notification \(notification.name) with unfit params was ignored")
+            return
+        }
+        notification.handle?(self, checked, engine)
+    }
+
+    private func checkedParameters(
+        _ object: JSONObject,
+        of method: MethodDescription
+    ) throws(RPCError) -> JSONObject {
+        do throws(ParameterError) {
+            return try Schema.checked(
+                object,
+                members: method.parameters,
+                isClosed: !method.takesUnknownParameters,
+                at: "params"
+            )
+        } catch {
+            throw RPCError(error)
+        }
+    }
+
+    /// Answers with an error that was found before the engine heard of the request, yet in its place among the others.
+    private func refuse(_ call: Call, _ error: RPCError, _ engine: isolated DownloadEngine) {
+        switch call.method.kind {
+        case .read, .wait: fail(call, error)
+        case .change, .lifecycle: engine.afterEarlierRequests { [self] in fail(call, error) }
+        }
+    }
+
+    func fail(_ call: Call, _ error: RPCError) {
+        if call.isAnswered { return }
+        hasFailed = true
+        log.info("request \(call.method.name) failed: \(error.data["kind"]?.string ?? "")")
+        finish(call, call.id.map { Response(id: $0, error: error) })
+    }
+
+    func answer(_ call: Call, _ result: JSONObject) {
+        succeed(call, .object(result))
+    }
+
+    /// For `shutdown`, whose result the Language Server Protocol wants to be null.
+    func answerNull(_ call: Call) {
+        succeed(call, .null)
+    }
+
+    private func succeed(_ call: Call, _ result: JSONValue) {
+        if call.isAnswered { return }
+        finish(call, call.id.map { Response(id: $0, result: result) })
+    }
+
+    /// Runs when all requests before it are answered.
+    func inOrder(_ engine: isolated DownloadEngine, _ body: @escaping (Session) -> Void) {
+        engine.afterEarlierRequests { [self] in body(self) }
+    }
+
+    /// Answers when all requests before it are answered; for changes that the session makes by itself, at once.
+    func answerInOrder(_ call: Call, _ engine: isolated DownloadEngine, _ result: @escaping () -> JSONObject) {
+        engine.afterEarlierRequests { [self] in answer(call, result()) }
+    }
+
+    private func finish(_ call: Call, _ response: Response?) {
+        call.isAnswered = true
+        if !call.isParked { pendingCount -= 1 }
+        deliver(response, call.slot, call.heldByteCount)
+        call.heldByteCount = nil
+        if leaving.isWaitingForQuiet { nudge() }
+    }
+
+    /// A wait can take for ever: it keeps no room among the requests, and the end of a pipeline does not count it.
+    func park(_ call: Call) {
+        if let byteCount = call.heldByteCount { release(byteCount: byteCount) }
+        call.heldByteCount = nil
+        call.isParked = true
+        pendingCount -= 1
+    }
+
+    /// Sends an answer, or puts it into its batch; nil: there is none.
+    private func deliver(_ response: Response?, _ slot: BatchSlot?, _ byteCount: Int?) {
+        if let response, case .failure = response.outcome { hasFailed = true }
+        if let slot {
+            guard slot.batch.fill(slot.index, response) else { return }
+            if let bytes = slot.batch.encoded() { output.sendReply(bytes) }
+            return release(byteCount: slot.batch.byteCount)
+        }
+        if let response { output.sendReply(response.encoded()) }
+        if let byteCount { release(byteCount: byteCount) }
+    }
+}

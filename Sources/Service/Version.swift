@@ -1,0 +1,4 @@
+/// The program's own version, by semver.
+package enum Version {
+    package static let text = "0.1.0"
+}
