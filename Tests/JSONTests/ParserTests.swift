@@ -94,6 +94,13 @@ import Testing
         #expect(try parseJSON("[\"\(text)\"]") == [.string(text)])
     }
 
+    @Test func `an escaped quote does not end a string and an escaped backslash does not keep it open`() throws {
+        let brackets = String(repeating: "[", count: JSONLimits.depth + 1)
+        #expect(try parseJSON(##"["\"\##(brackets)"]"##) == [.string("\"" + brackets)])
+        let value = try parseJSON(#"{"\\": 1.50, "b": "\"2.5", "c\\\"": 3.50}"#)
+        #expect(String(decoding: value.serialized(), as: UTF8.self) == #"{"\\":1.50,"b":"\"2.5","c\\\"":3.50}"#)
+    }
+
     @Test func `takes 10000 elements and refuses one more`() throws {
         func flat(_ count: Int) -> String { "[" + Array(repeating: "0", count: count).joined(separator: ",") + "]" }
         #expect(try parseJSON(flat(JSONLimits.elementCount)).array?.count == JSONLimits.elementCount)
