@@ -11,8 +11,9 @@ int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int
     return sqlite3_bind_blob(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
 
-/* sqlite3_busy_timeout sleeps 1, 2, 5, 10 … 100 ms: beside a neighbour that commits back to back it starves for seconds.
-   Sleeping 0.1 to 1 ms at random gives even shares. The limit is the context pointer's value, in milliseconds. */
+/* sqlite3_busy_timeout sleeps 1, 2, 5, 10, ... 100 ms: beside a neighbour that commits back to back it starves
+   for seconds. Sleeping 0.1 to 1 ms at random gives even shares. The limit is the context pointer's value, in
+   milliseconds. */
 static int wait_shortly(void *context, int count) {
     static _Thread_local uint32_t seed;
     static _Thread_local struct timespec first;

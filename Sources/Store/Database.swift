@@ -23,7 +23,6 @@ internal import CSQLite
             throw unsafe Self.failure(handle, code)
         }
         unsafe raw = handle
-        _ = unsafe sqlite3_extended_result_codes(handle, 0)
         _ = unsafe csqlite_set_busy_limit(handle, busyLimitMilliseconds)
         // Until we know whose database it is: closing must not write to it.
         _ = unsafe csqlite_set_checkpoints_on_close(handle, false)

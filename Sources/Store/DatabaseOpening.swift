@@ -98,8 +98,8 @@ struct DatabaseOpening {
             return StateDirectoryError(
                 .inUse,
                 path: path,
-                "the database \(path) has schema version \(version), this program writes \(Schema.version), and another "
-                    + "process uses it; end that process and start again"
+                "the database \(path) has schema version \(version), this program writes \(Schema.version), and "
+                    + "another process uses it; end that process and start again"
             )
         case .future(let version):
             return StateDirectoryError(

@@ -14,7 +14,8 @@ package struct FinishedFile: Equatable, Sendable {
 
 /// All that is kept on disk of one download.
 ///
-/// Times are in milliseconds since 1970 UTC. The texts of options, headers, metadata and trail are their writer's business.
+/// Times are in milliseconds since 1970 UTC. The texts of options, headers, metadata and trail are their
+/// writer's business.
 package struct DownloadRecord: Equatable, Sendable {
     /// 1 to 64 bytes; names the download for ever.
     package let id: String
@@ -44,7 +45,7 @@ package struct DownloadRecord: Equatable, Sendable {
     package var entity: Entity?
     /// Covered by a completed sync of the partial's data.
     package var durable: ByteRangeSet
-    /// Marks of what is in the kernel's hands only, taken over from a dead owner or kept at a pause; see `trustedRanges`.
+    /// Marks of what is in the kernel's hands only, from a dead owner or kept at a pause; see `trustedRanges`.
     package var written: ProgressRecord?
     /// Where the owner keeps its marks, a hint for whoever looks for them.
     package var slotIndex: Int?

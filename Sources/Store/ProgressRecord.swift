@@ -1,7 +1,7 @@
 package import Core
 package import Platform
 
-/// What a process knew it had handed to the kernel of one partial file: a mark that outlives the process, not a power cut.
+/// What a process had handed to the kernel of one partial file: a mark that outlives the process, not a power cut.
 package struct ProgressRecord: Equatable, Sendable {
     package static let maxDownloadIDByteCount = 64
     package static let maxBootIDByteCount = 40
@@ -37,8 +37,8 @@ package struct ProgressRecord: Equatable, Sendable {
 
     /// True when what was in the page cache then must still be in the file now.
     ///
-    /// The caller still has to see one fdatasync of the partial succeed before it counts the bytes. What the kernel does not
-    /// tell never matches.
+    /// The caller still has to see one fdatasync of the partial succeed before it counts the bytes. What the kernel
+    /// does not tell never matches.
     ///
     /// - Parameters:
     ///   - bootID: this boot's.

@@ -14,7 +14,7 @@ internal import Platform
 /// | 21… | lower and upper bound of each range |
 package enum ProgressSlot {
     package static let byteCount = 4096
-    /// More ranges than this do not fit: the first and the largest are kept, the others are fetched again after a crash.
+    /// More ranges than this do not fit: the first and the largest are kept, the others fetched again after a crash.
     package static let maxRangeCount = (byteCount / 8 - rangesWord) / 2
 
     private static let format: UInt64 = 0x3147_4f52_504c_5754

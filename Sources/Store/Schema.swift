@@ -10,7 +10,7 @@ package enum Schema {
     /// Statements that lead from version n to n + 1; published ones never change.
     static let migrations: [String] = [first]
 
-    /// States in which nothing more happens unless somebody asks.  Indexes and queries must say it alike to fit together.
+    /// Downloads that are not final.  Indexes and queries must say it alike to fit together.
     static let notFinal = "state NOT IN ('completed','failed','canceled')"
 
     // `sequence` is the revision of the insertion: increasing, and never used again.
@@ -21,8 +21,8 @@ package enum Schema {
           id TEXT NOT NULL UNIQUE, url TEXT NOT NULL,
           requestedPath TEXT, requestedDirectory TEXT, requestedFileName TEXT, destinationKey TEXT NOT NULL,
           path TEXT, partialPath TEXT, partialDevice INTEGER, partialInode INTEGER,
-          ifExists TEXT NOT NULL, checksum TEXT, options TEXT NOT NULL, headers TEXT NOT NULL, metadata TEXT, trail TEXT,
-          priority INTEGER NOT NULL,
+          ifExists TEXT NOT NULL, checksum TEXT, options TEXT NOT NULL, headers TEXT NOT NULL,
+          metadata TEXT, trail TEXT, priority INTEGER NOT NULL,
           state TEXT NOT NULL, reason TEXT, intent TEXT NOT NULL, owner INTEGER NOT NULL,
           entityFlags INTEGER, entityByteCount INTEGER, entityETag TEXT, entityLastModified TEXT, entityDate TEXT,
           entityType TEXT, entityEncoding TEXT,

@@ -12,8 +12,8 @@ package struct Sessions: Sendable {
 
     /// True while the process that made the session lives.  C: F_OFD_GETLK
     ///
-    /// A file that is gone is dead; one that cannot be asked counts as alive, since taking over a living one's download is
-    /// worse than waiting.
+    /// A file that is gone is dead; one that cannot be asked counts as alive, since taking over a living
+    /// one's download is worse than waiting.
     package func isAlive(_ number: Int64) -> Bool {
         do throws(Errno) {
             let file = try FileDescriptor(open: path(number), flags: O_RDWR | O_NOFOLLOW)
@@ -23,7 +23,7 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// All that a session's slots say, the furthest record of each download's latest attempt; damaged slots say nothing.
+    /// All that a session's slots say: the furthest record of each download's latest attempt, by download id.
     package func readSlots(_ number: Int64) -> [String: ProgressRecord] {
         var records: [String: ProgressRecord] = [:]
         guard let file = try? FileDescriptor(open: path(number), flags: O_RDONLY | O_NOFOLLOW),

@@ -37,8 +37,8 @@ package final class StateDirectory: Sendable {
             throw StateDirectoryError(
                 .networkFileSystem,
                 path: path,
-                "the state directory \(path) is on a network or user-space file system (\(kind)), where locks may not hold; "
-                    + "use --state-dir to name a local one, or --allow-network-state"
+                "the state directory \(path) is on a network or user-space file system (\(kind)), where locks may not "
+                    + "hold; use --state-dir to name a local one, or --allow-network-state"
             )
         }
         let lock = try Self.openLock(path)

@@ -11,8 +11,8 @@ package enum StateLocation: Equatable, Sendable {
 
     /// The absolute path of the directory; it need not exist.
     ///
-    /// `$XDG_STATE_HOME`, else `$HOME/.local/state`, else the same below the home that the user database names; a relative
-    /// value counts as unset (XDG Base Directory Specification).
+    /// `$XDG_STATE_HOME`, else `$HOME/.local/state`, else the same below the home that the user database names; a
+    /// relative value counts as unset (XDG Base Directory Specification).
     package func path(
         environment: (String) -> String? = { environmentVariable($0) },
         userHome: () -> String? = { homeDirectoryFromUserDatabase() }

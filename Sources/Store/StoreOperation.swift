@@ -61,18 +61,22 @@ package struct ProgressSave: Equatable, Sendable {
 }
 
 /// What the store can be asked to do; each is done whole or not at all.
+///
+/// Records are large: cases that hold one are indirect, so that queues move a pointer.
 package enum StoreOperation: Sendable {
     /// Inserts, or finds the download that the request means.  → `.started`
-    case start(StartCandidate)
+    indirect case start(StartCandidate)
     /// Replaces the stored record of a download that this session owns.  → `.saved`, `.destinationConflict`, …
     ///
     /// `record.owner == nil` gives it up, as a final state does. The revision goes up; `updatedAt` is the caller's.
-    case save(DownloadRecord)
-    /// Stores durable ranges of a download that this session owns, without a new revision.  → `.progressSaved`, `.stale`, …
+    indirect case save(DownloadRecord)
+    /// Stores durable ranges of a download that this session owns, without a new revision.
+    /// → `.progressSaved`, `.stale`, …
     case saveProgress(ProgressSave)
     /// Names the file of a download that this session owns.  → `.saved`, `.destinationConflict`, …
     case claimDestination(id: String, path: String)
-    /// Takes a download over unless somebody else works on it; one that was running is stored as interrupted.  → `.loaded`, …
+    /// Takes a download over unless somebody else works on it; one that was running is stored as interrupted.
+    /// → `.loaded`, …
     case adopt(id: String)
     /// Takes over all that pass, as many as fit one transaction.  → `.adopted`
     case adoptAll(AdoptionFilter)
@@ -96,7 +100,7 @@ package enum StoreOperation: Sendable {
 }
 
 /// What became of a `start`.
-package enum StartOutcome: Equatable, Sendable {
+package indirect enum StartOutcome: Equatable, Sendable {
     /// Inserted, owned by this session.
     case created(DownloadRecord)
     /// It exists: this session's, final, or paused by the user.
@@ -125,19 +129,19 @@ package enum StoreOutcome: Equatable, Sendable {
     /// The row's revision now.
     case saved(revision: Int64)
     case progressSaved
-    case loaded(LoadedRecord)
+    indirect case loaded(LoadedRecord)
     /// `isComplete` is false when more may pass: ask again.
     case adopted([LoadedRecord], isComplete: Bool)
     /// The tombstone's revision, and what was forgotten.
-    case deleted(LoadedRecord, revision: Int64)
+    indirect case deleted(LoadedRecord, revision: Int64)
     case page(ListPage)
     case counted(StoreCounts)
     case notFound
     /// This session does not own it; the record as it reads now.
-    case notOwned(LoadedRecord)
+    indirect case notOwned(LoadedRecord)
     /// A living process works on it.
-    case ownedElsewhere(LoadedRecord)
-    case notFinal(LoadedRecord)
+    indirect case ownedElsewhere(LoadedRecord)
+    indirect case notFinal(LoadedRecord)
     /// Progress of an attempt that is over.
     case stale
     /// Another download that is not final holds the destination.

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #pragma clang assume_nonnull begin
 
-/* sqlite3_bind_text and _blob with SQLITE_TRANSIENT, a cast of -1 to a function pointer. A null pointer is an empty value. */
+/* sqlite3_bind_text and _blob with SQLITE_TRANSIENT, a cast of -1 to a function pointer. A null
+   pointer is an empty value. */
 int csqlite_bind_text(sqlite3_stmt *statement, int index, const char *_Nullable text, int count);
 int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *_Nullable bytes, int count);
 /* Waits for locks with short random sleeps, at most so long. */
