@@ -15,7 +15,7 @@ package struct DownloadStatus: Equatable, Hashable, Sendable {
 }
 
 /// What somebody asks of a download.
-package enum DownloadCommand: Sendable, CaseIterable {
+package enum DownloadCommand: String, Sendable, CaseIterable {
     case pause
     case resume
     case cancel

@@ -1,4 +1,8 @@
 internal import Core
+package import Curl
+internal import Files
+internal import Platform
+package import Store
 
 /// What the engine's one client (the service's session) must do.  Isolation: the engine, on the loop thread.
 package protocol EngineClient: AnyObject {
@@ -15,58 +19,160 @@ package protocol EngineClient: AnyObject {
 }
 
 /// The download actor.  Isolation: the curl loop's thread, by a custom executor.
-package actor DownloadEngine {
+///
+/// A turn of the loop runs in this order: the client's requests, results of the store and the disk, timers, admission of
+/// queued downloads, libcurl, and last the commit of all that changed. Nothing here waits.
+package actor DownloadEngine: LoopOwner {
     package typealias Reply<Answer> = (Result<Answer, EngineError>) -> Void
 
-    /// Starts a download, or finds the one that a repeated request means; answers when its record is durable.
-    package func start(_ request: StartRequest, reply: @escaping Reply<StartAnswer>) {}
+    package nonisolated let loop: CurlLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Pauses, resumes or cancels; answers in the order of the requests, when the records are durable.
-    ///
-    /// - Parameter deletesPartial: for cancel only.
-    package func perform(
-        _ command: DownloadCommand,
-        on target: DownloadTarget,
-        deletesPartial: Bool,
-        reply: @escaping Reply<CommandAnswer>
-    ) {}
+    let store: Store
+    let files: FileWorkers
+    let fileResults: Mailbox<FileResult>
+    let session: MultiSession
+    let bootID: String
+    let fileModeMask: UInt32
+    let log: @Sendable (EngineLogLine) -> Void
 
-    /// Forgets a download in a final state.
-    ///
-    /// - Parameter deletesFile: removes the finished file too, if it still is the one that the record knows.
-    package func remove(id: String, deletesFile: Bool, reply: @escaping Reply<Void>) {}
+    var client: (any EngineClient)?
+    var clientDue: Int64?
+    package internal(set) var settings = EngineSettings()
+    /// Monotonic nanoseconds, read once a turn.
+    var now: Int64 = 0
+    var isSuspended = false
 
-    /// Reads one download; sees every change that was requested before it.
-    package func get(id: String, reply: @escaping Reply<DownloadSnapshot>) {}
+    /// Downloads that this process owns and that are not over, or whose end is being told, by id.
+    var downloads: [String: Download] = [:]
+    /// Those whose byte counts or speed moved since the client last asked.
+    var advancedIDs: Set<String> = []
+    var queue = DownloadQueue()
 
-    package func list(_ request: ListRequest, reply: @escaping Reply<ListAnswer>) {}
+    /// Downloads with a transfer, by the transfer's tag.
+    var transferring: [Int: Download] = [:]
+    var nextTransferTag = 1
+    var buffers = BufferPool()
+    /// Downloads whose transfer wants a buffer and got none.
+    var starving: [Download] = []
+    var brokenIfRangeOrigins: Set<ParsedURL.Origin> = []
+    var slots = ProgressSlots()
 
-    package func inspect(id: String, reply: @escaping Reply<Inspection>) {}
+    var timers = TimerHeap<EngineTimer>()
+    var isTicking = false
 
-    /// Calls back when every request before it has been answered: keeps refusals in the order of the requests.
-    package func afterEarlierRequests(_ body: @escaping () -> Void) {}
+    var pipeline = RequestPipeline()
+    var starts = StartOrder()
 
-    /// Interrupted downloads of dead processes become ours and go on; answers with how many.
-    package func resumeInterrupted(reply: @escaping Reply<Int>) {}
-
-    package var settings: EngineSettings { EngineSettings() }
-
-    package func configure(_ settings: EngineSettings) {}
-
-    /// One of this process's own unfinished (or just finished) downloads; nil when the engine does not hold it now.
-    package func snapshot(id: String) -> DownloadSnapshot? { nil }
-
-    /// The ids of all downloads that the engine holds now: own ones that are not final.
-    package var heldIDs: [String] { [] }
-
-    /// The ids of downloads whose byte counts or speed moved since the last call.
-    package func takeAdvancedIDs() -> [String] { [] }
-
-    /// Stops all transfers, hands what is gathered to the disk, commits the marks, and lets the records go as interrupted.
-    ///
-    /// After it, requests that change something get `.shuttingDown`.
-    package func suspendAll(reply: @escaping () -> Void) {}
-
+    var outbox = Outbox()
+    var dirty: [Download] = []
+    /// Downloads whose last save failed, to be saved again.
+    var unsaved: [Download] = []
+    var lastStoreTicket: UInt64 = 0
+    var completedStoreTicket: UInt64 = 0
+    var storeHandlers: [UInt64: (StoreOutcome) -> Void] = [:]
+    var lastFileTicket: UInt64 = 0
+    var fileHandlers: [UInt64: (FileOutcome) -> Void] = [:]
     /// The revision that the last commit reached.
-    package var revision: Int64 { 0 }
+    package internal(set) var revision: Int64 = 0
+
+    /// Starts the file workers; the loop is the caller's to start.
+    ///
+    /// - Parameters:
+    ///   - store: opened by the caller, its results waking `loop`; the engine closes it.
+    ///   - client: the engine's from now on; called on the loop thread.
+    ///   - log: called on the loop thread; must not block.
+    package init(
+        loop: CurlLoop,
+        store: Store,
+        client: sending any EngineClient,
+        log: @escaping @Sendable (EngineLogLine) -> Void = { _ in }
+    ) throws(EngineStartError) {
+        let files: FileWorkers
+        let fileResults: Mailbox<FileResult>
+        let session: MultiSession
+        do throws(Errno) {
+            fileResults = try Mailbox(onFirst: { loop.wake() })
+            files = try FileWorkers(results: fileResults)
+        } catch {
+            throw EngineStartError(message: "cannot start the file workers: \(error.message)")
+        }
+        do throws(CurlError) {
+            session = try MultiSession()
+        } catch {
+            throw EngineStartError(message: "cannot start libcurl: \(error.detail)")
+        }
+        self.loop = loop
+        self.store = store
+        self.log = log
+        self.client = client
+        self.files = files
+        self.fileResults = fileResults
+        self.session = session
+        bootID = Platform.bootID()
+        fileModeMask = Platform.fileModeMask()
+    }
+
+    // MARK: - LoopOwner
+
+    package func turn() -> Int32 {
+        now = monotonicNanoseconds()
+        clientDue = client?.turn(self)
+        takeStoreResults()
+        takeFileResults()
+        runDueTimers()
+        pumpPipeline()
+        admitQueued()
+        runTransfers()
+        commitDirty()
+        drainOutbox()
+        return idleMilliseconds()
+    }
+
+    package func wait(wakeUp: Int32, timeoutMilliseconds: Int32) {
+        session.poll(wakeUp: wakeUp, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    package func close() {
+        session.close()
+        store.close()
+        client = nil
+    }
+
+    /// How long the loop may sleep: until a timer or the client is due.
+    private func idleMilliseconds() -> Int32 {
+        guard let due = [timers.nextDue, clientDue].compactMap({ $0 }).min() else {
+            return CurlLoop.maxSleepMilliseconds
+        }
+        let milliseconds = (due - monotonicNanoseconds() + 999_999) / 1_000_000
+        return Int32(clamping: min(max(milliseconds, 0), Int64(CurlLoop.maxSleepMilliseconds)))
+    }
+}
+
+/// Why the engine could not be made.
+package struct EngineStartError: Error, Sendable {
+    package var message: String
+}
+
+/// One line for the log, already free of secrets.
+package struct EngineLogLine: Sendable {
+    package enum Level: String, Sendable {
+        case error
+        case warn
+        case info
+        case debug
+    }
+    package var level: Level
+    package var message: String
+    package var downloadID: String?
+}
+
+/// What a timer is for; `generation` tells whether the download has moved on since.
+enum EngineTimer {
+    case retry(id: String, generation: UInt64)
+    /// Housekeeping while anything is transferred: flushes by age, checkpoints, speeds.
+    case tick
+    case retryCommit
+    /// What waits for bytes on their way to a slow disk goes on without them.
+    case forceQuiet(Download, generation: UInt64)
 }

@@ -23,11 +23,3 @@ package enum EngineError: Error, Equatable, Sendable {
     case invalidCursor
     case shuttingDown
 }
-
-/// What a host can ask of a download that exists.
-package enum DownloadCommand: String, Sendable, CaseIterable {
-    case pause
-    case resume
-    case cancel
-    case remove
-}

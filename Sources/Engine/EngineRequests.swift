@@ -8,6 +8,12 @@ package struct StartRequest: Sendable {
         case file(path: String)
         /// A name that the response suggests, in this directory.
         case directory(path: String)
+
+        package var path: String {
+            switch self {
+            case .file(let path), .directory(let path): path
+            }
+        }
     }
     /// The host's id, or nil: we make one.
     package var id: String?
@@ -84,6 +90,8 @@ package struct ListAnswer: Sendable {
     package struct Entry: Sendable {
         package var download: DownloadSnapshot
         package var cursorAfter: String
+        /// The removals to tell if the page ends after this entry.
+        package var removedIDs: [String]
     }
     package var entries: [Entry]
     package var removedIDs: [String]

@@ -5,6 +5,14 @@ internal import Platform
 package enum StoreDiagnostic: Equatable, Sendable {
     /// The database was damaged; a fresh one took its place, and the old one lies at this path.
     case damagedDatabaseSetAside(path: String, message: String)
+
+    /// One sentence for the log.
+    package var text: String {
+        switch self {
+        case .damagedDatabaseSetAside(let path, let message):
+            "the database was damaged (\(message)) and lies now at \(path); its downloads are not known any more"
+        }
+    }
 }
 
 /// Opens the database of a state directory: checks whose it is, migrates it, sets a damaged one aside.

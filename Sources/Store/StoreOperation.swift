@@ -6,6 +6,8 @@ package struct StartCandidate: Sendable {
     package var record: DownloadRecord
     /// False when the id was made for it: then a download of the same URL to the same destination is looked for.
     package var isIDGiven: Bool
+    /// False to find only: `.absent` where it would have been inserted.
+    package var mayInsert = true
 
     package init(record: DownloadRecord, isIDGiven: Bool) {
         self.record = record
@@ -14,7 +16,7 @@ package struct StartCandidate: Sendable {
 }
 
 /// In what a `start` differs from the download that it names.
-package enum StartDifference: Equatable, Sendable, CaseIterable {
+package enum StartDifference: String, Equatable, Sendable, CaseIterable {
     case url
     case destination
     case checksum
@@ -113,6 +115,8 @@ package indirect enum StartOutcome: Equatable, Sendable {
     case destinationConflict(id: String)
     /// It exists and a living process works on it.
     case ownedElsewhere(LoadedRecord)
+    /// There is none, and none was to be inserted.
+    case absent
 }
 
 /// How many downloads there are, by how they read.

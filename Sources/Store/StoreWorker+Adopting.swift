@@ -21,6 +21,7 @@ extension StoreWorker {
             }
             return try join(same)
         }
+        guard candidate.mayInsert else { return .absent }
         if let path = record.path, let holder = try table.find(holding: path) {
             return .destinationConflict(id: holder.id)
         }

@@ -11,34 +11,83 @@ enum Wiring {
     private static let flushLimitMilliseconds = 86_400_000
     private static let logFlushLimitMilliseconds: Int64 = 100
 
+    /// What goes in and out, and how much of it waits.
+    private struct Pipes {
+        let inbox: Mailbox<Inbound>
+        let unsent: Backpressure
+        let inFlight: Backpressure
+        let output: OutputQueue
+        let outputDescriptor: Int32
+
+        init(_ loop: CurlLoop) throws(Errno) {
+            let inbox = try Mailbox<Inbound>(onFirst: { loop.wake() })
+            self.inbox = inbox
+            unsent = try Backpressure()
+            inFlight = try Backpressure()
+            let standardOutput = try takeStandardOutput()
+            outputDescriptor = standardOutput.raw
+            output = try OutputQueue(
+                descriptor: standardOutput,
+                backpressure: unsent,
+                encodeEventsLost: Session.encodeEventsLost,
+                onFailure: { inbox.send(.outputFailed($0)) }
+            )
+        }
+    }
+
+    /// The loop's thread, known only after what has to join it in the end was made.
+    private final class LoopThread: Sendable {
+        let thread = Guarded<Thread?>(nil)
+    }
+
     /// Starts everything but the reading, which is left to the caller.
     static func start(_ options: CommandLineOptions) throws(StartFailure) -> Reader {
-        let store: Store
-        let loop: CurlLoop
-        let engine: DownloadEngine
+        do throws(CurlError) {
+            try CurlGlobal.start()
+        } catch {
+            throw StartFailure(message: "cannot start libcurl: \(error.detail)", code: ExitCode.internalError)
+        }
         let log: Log
+        let loop: CurlLoop
         do throws(Errno) {
             log = try Log(level: options.logLevel, format: options.logFormat)
             loop = try CurlLoop()
         } catch {
             throw StartFailure(message: "cannot start: \(error.message)", code: ExitCode.internalError)
         }
-        do throws(CurlError) {
-            try CurlGlobal.start()
+        let store = try openStore(options, loop, log)
+        let pipes: Pipes
+        let loopThread = LoopThread()
+        let session: Session
+        do throws(Errno) {
+            pipes = try Pipes(loop)
+            session = try makeSession(options, store, pipes, log) {
+                loop.stop()
+                loopThread.thread.withLock { $0 }?.join()
+            }
         } catch {
-            throw StartFailure(message: "cannot start libcurl: \(error.detail)", code: ExitCode.internalError)
+            throw StartFailure(message: "cannot start: \(error.message)", code: ExitCode.internalError)
         }
-        store = try openStore(options, loop, log)
+        let engine: DownloadEngine
         do throws(EngineStartError) {
-            engine = try DownloadEngine(loop: loop, store: store) { line in Wiring.write(line, to: log) }
+            engine = try DownloadEngine(loop: loop, store: store, client: session) { line in write(line, to: log) }
         } catch {
             throw StartFailure(message: error.message, code: ExitCode.internalError)
         }
         do throws(Errno) {
-            return try connect(options, store, loop, engine, log)
+            let thread = try loop.start(engine)
+            loopThread.thread.withLock { $0 = thread }
         } catch {
             throw StartFailure(message: "cannot start: \(error.message)", code: ExitCode.internalError)
         }
+        return Reader(
+            descriptor: 0,
+            choice: options.framing,
+            inbox: pipes.inbox,
+            output: pipes.output,
+            inFlight: pipes.inFlight,
+            unsent: pipes.unsent
+        )
     }
 
     private static func openStore(
@@ -52,64 +101,38 @@ enum Wiring {
         configuration.allowsNetworkFileSystem = options.allowsNetworkState
         do throws(StateDirectoryError) {
             let store = try Store(configuration, onFirst: { loop.wake() })
-            for diagnostic in store.diagnostics { log.warn(diagnostic.message) }
+            for diagnostic in store.diagnostics { log.warn(diagnostic.text) }
             return store
         } catch {
             throw StartFailure(message: error.message, code: ExitCode.stateDirectoryUnusable)
         }
     }
 
-    private static func connect(
+    private static func makeSession(
         _ options: CommandLineOptions,
         _ store: Store,
-        _ loop: CurlLoop,
-        _ engine: DownloadEngine,
-        _ log: Log
-    ) throws(Errno) -> Reader {
-        let inbox = try Mailbox<Inbound>(onFirst: { loop.wake() })
-        let unsent = try Backpressure()
-        let inFlight = try Backpressure()
-        let standardOutput = try takeStandardOutput()
-        let outputDescriptor = standardOutput.raw
-        let output = try OutputQueue(
-            descriptor: standardOutput,
-            backpressure: unsent,
-            encodeEventsLost: Session.encodeEventsLost,
-            onFailure: { inbox.send(.outputFailed($0)) }
-        )
-        let configuration = try makeConfiguration(options, stateDirectory: store.directory.path, log)
-        let loopThread = try loop.start(engine)
+        _ pipes: Pipes,
+        _ log: Log,
+        endLoop: @escaping @Sendable () -> Void
+    ) throws(Errno) -> sending Session {
+        let output = pipes.output
         let watch = try ProcessWatch(
-            inbox: inbox,
-            outputDescriptor: outputDescriptor,
+            inbox: pipes.inbox,
+            outputDescriptor: pipes.outputDescriptor,
             processID: options.clientProcessID
         ) {
-            loop.stop()
-            loopThread.join()
+            endLoop()
             _ = output.close(timeoutMilliseconds: flushLimitMilliseconds)
             log.flush(timeoutMilliseconds: logFlushLimitMilliseconds)
         }
-        let session = Session(
-            configuration: configuration,
+        return Session(
+            configuration: try makeConfiguration(options, stateDirectory: store.directory.path, log),
             log: log,
-            inbox: inbox,
+            inbox: pipes.inbox,
             output: output,
-            inFlight: inFlight,
+            inFlight: pipes.inFlight,
             watch: watch
         )
-        attach(session, to: engine)
-        return Reader(
-            descriptor: 0,
-            choice: options.framing,
-            inbox: inbox,
-            output: output,
-            inFlight: inFlight,
-            unsent: unsent
-        )
-    }
-
-    private static func attach(_ session: sending Session, to engine: DownloadEngine) {
-        Task { await engine.attach(session) }
     }
 
     private static func makeConfiguration(

@@ -1,0 +1,136 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// One download that this process owns: its record and what runs for it.  Isolation: the engine.
+final class Download {
+    let id: String
+    var record: DownloadRecord
+    let options: DownloadOptions
+    let headers: [HeaderField]
+    /// The URL asked for; nil when the record's is not usable.
+    let source: ParsedURL?
+    var phase: DownloadPhase?
+    var partial = PartialState()
+    var exchange: Exchange?
+    var speed = SpeedMeter()
+    var trail = Trail()
+    var cookies = CookieJar()
+    /// Where the destination lies; nil while unknown.
+    var volume: VolumeID?
+
+    /// Grows with every change of state: what was begun in an older one is void.
+    var generation: UInt64 = 0
+    /// What the next requests of this run must do differently.
+    var quirks = RangeQuirks()
+    var restartCount = 0
+    /// Why bytes that were counted once are not any more: the next transfer says so.
+    var lossReason: TransferOrigin.Why?
+    /// The most that was ever held: only a failure after more than that starts the count of failures anew, so that a server
+    /// without ranges on a bad link does not loop for ever.
+    var highWaterByteCount: Int64 = 0
+    /// The body has ended, and with what; judged when its last byte is written.
+    var bodyEnd: BodyEnd?
+    /// The finished file is being named: no command may come between.
+    var isPublishing = false
+    /// Commands that wait for what comes of the naming.
+    var afterPublishing: [() -> Void] = []
+    var digestCancellation: CancellationFlag?
+    var isNaming = false
+    var partialNumber = 1
+    /// Runs when nothing of this download is on its way to the disk any more.
+    var onQuiet: (() -> Void)?
+    var isDirty = false
+    /// The last save failed: the disk knows an older state than memory.
+    var isUnsaved = false
+    /// Run when the next save has ended; with false if it failed.
+    var afterSave: [(Bool) -> Void] = []
+    /// The ticket of the last save handed to the store.
+    var lastSaveTicket: UInt64 = 0
+
+    enum BodyEnd {
+        case complete
+        case failure(DownloadFailure)
+    }
+
+    init(record: DownloadRecord, source: ParsedURL?) {
+        id = record.id
+        self.record = record
+        self.source = source
+        options = OptionsText.decode(record.optionsText)
+        headers = OptionsText.decodeHeaders(record.headersText)
+    }
+
+    /// On disk, on the way there, gathered, and still in the transfer's buffers.
+    var receivedByteCount: Int64 {
+        let inTransfer = exchange.map { $0.plan == nil ? 0 : Int64($0.transfer.bufferedByteCount) } ?? 0
+        return partial.heldRanges.byteCount + partial.gatheredByteCount + inTransfer
+    }
+
+    /// Body bytes of this attempt, as they came over the network.
+    var transferredByteCount: Int64 {
+        record.transferredByteCount + (exchange.map { $0.plan == nil ? 0 : $0.transfer.receivedByteCount } ?? 0)
+    }
+
+    /// Whether an interruption would cost only what is on its way; nil until a response told.
+    var isResumable: Bool? {
+        guard let entity = record.entity else { return nil }
+        let plan = ResumePlanner.plan(
+            entity: entity,
+            held: ByteRangeSet(0, 1),
+            resumePolicy: options.resumePolicy,
+            hasChecksum: record.checksum != nil,
+            quirks: quirks
+        )
+        if case .whole = plan { return false }
+        return true
+    }
+}
+
+/// One request and its response.  Isolation: the engine.
+final class Exchange {
+    let transfer: Transfer
+    let url: ParsedURL
+    /// The host's headers that this request carried: what one redirect has cut stays cut.
+    let headers: [HeaderField]
+    let hopCount: Int
+    let asked: RangeRequest?
+    /// Nil until the gate has accepted the response.
+    var plan: BodyPlan?
+    /// Where the next buffer that leaves the transfer belongs in the file.
+    var nextOffset: Int64 = 0
+    /// Buffers in the transfer, gathered, or on their way to the disk.
+    var bufferCount = 0
+    /// Those of them in the transfer.
+    var transferBufferCount = 0
+    /// When a buffer last left the transfer, in monotonic nanoseconds.
+    var lastFlushAt: Int64 = 0
+
+    init(transfer: Transfer, url: ParsedURL, headers: [HeaderField], hopCount: Int, asked: RangeRequest?) {
+        self.transfer = transfer
+        self.url = url
+        self.headers = headers
+        self.hopCount = hopCount
+        self.asked = asked
+    }
+
+    /// Takes the buffers that hold body bytes out of the transfer, in body order.
+    ///
+    /// - Parameter fullOnly: leaves the one that is being filled.
+    func takeFilledBuffers(fullOnly: Bool) -> [IOBuffer] {
+        var taken = transfer.takeFullBuffers()
+        if !fullOnly, let current = transfer.takeCurrentBuffer() { taken.append(current) }
+        transferBufferCount -= taken.count
+        return taken
+    }
+
+    /// Takes every buffer out of a transfer that has ended.
+    func takeAllBuffers() -> [IOBuffer] {
+        let taken = takeFilledBuffers(fullOnly: false) + transfer.takeUnusedBuffers()
+        bufferCount -= taken.count
+        transferBufferCount = 0
+        return taken
+    }
+}

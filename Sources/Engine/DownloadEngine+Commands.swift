@@ -1,0 +1,298 @@
+package import Core
+internal import Files
+internal import Platform
+internal import Store
+
+/// pause, resume, cancel and remove: one after the other, each on what those before it left.
+extension DownloadEngine {
+    /// How long a pause waits for bytes on their way to a slow disk before it is answered without them.
+    static let quietLimitNanoseconds: Int64 = 200_000_000
+
+    /// Pauses, resumes or cancels; answers in the order of the requests, when the records are durable.
+    ///
+    /// - Parameter deletesPartial: for cancel only.
+    package func perform(
+        _ command: DownloadCommand,
+        on target: DownloadTarget,
+        deletesPartial: Bool,
+        reply: @escaping Reply<CommandAnswer>
+    ) {
+        pipeline.append(
+            .run { [self] in
+                if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
+                let run = CommandRun(command: command, deletesPartial: deletesPartial)
+                pipeline.block()
+                switch target {
+                case .one(let id): perform(run, on: id) { [self] in answerOne(run, reply) }
+                case .several(let ids): perform(run, onAll: ids[...], reply)
+                case .all: performOnAll(run, reply)
+                }
+            })
+    }
+
+    /// Forgets a download in a final state.
+    ///
+    /// - Parameter deletesFile: removes the finished file too, if it still is the one that the record knows.
+    package func remove(id: String, deletesFile: Bool, reply: @escaping Reply<Void>) {
+        pipeline.append(
+            .run { [self] in
+                if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
+                if let held = downloads[id], !held.record.state.isFinal {
+                    let error = EngineError.invalidState(id: id, state: held.record.state, command: .remove)
+                    return answer { reply(.failure(error)) }
+                }
+                pipeline.block()
+                submit(.delete(id: id)) { [self] outcome in
+                    removed(id, deletesFile: deletesFile, outcome, reply)
+                    pipeline.unblock()
+                    pumpPipeline()
+                }
+            })
+    }
+
+    private func removed(_ id: String, deletesFile: Bool, _ outcome: StoreOutcome, _ reply: @escaping Reply<Void>) {
+        let result: Result<Void, EngineError>
+        switch outcome {
+        case .deleted(let loaded, let revision):
+            self.revision = max(self.revision, revision)
+            let record = loaded.record
+            if record.state != .completed, let path = record.partialPath, let identity = record.partial {
+                submit(.discard(path: path, identity: identity))
+            }
+            if deletesFile, record.state == .completed, let path = record.path, let finished = record.finished {
+                submit(.removeFinished(path: path, identity: finished.identity, byteCount: finished.byteCount))
+            }
+            result = .success(())
+        case .notFound: result = .failure(.downloadNotFound(id: id))
+        case .notFinal(let loaded):
+            result = .failure(.invalidState(id: id, state: loaded.record.state, command: .remove))
+        case .ownedElsewhere, .notOwned: result = .failure(.lockedElsewhere(id: id))
+        case .failed(let error): result = .failure(.storageFailure(message: error.message))
+        default: result = .failure(.storageFailure(message: "unexpected answer to a removal"))
+        }
+        answer { reply(result) }
+    }
+
+    /// Lets requests go on as far as they may.
+    func pumpPipeline() {
+        while let step = pipeline.popReady() {
+            switch step {
+            case .start(let body), .run(let body): body()
+            }
+        }
+    }
+
+    // MARK: - One command
+
+    private func unblock() {
+        pipeline.unblock()
+        pumpPipeline()
+    }
+
+    private func answerOne(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
+        defer { unblock() }
+        if let (_, error) = run.errors.first { return answer { reply(.failure(error)) } }
+        guard let snapshot = run.snapshot else {
+            return answer { reply(.failure(.storageFailure(message: "the download could not be read"))) }
+        }
+        answer { [self] in
+            if let error = run.storageFailure { return reply(.failure(error)) }
+            reply(.success(.one(withRevision(snapshot), isChanged: !run.changed.isEmpty)))
+        }
+        run.endAnswered()
+    }
+
+    private func answerSeveral(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
+        answer {
+            if let error = run.storageFailure { return reply(.failure(error)) }
+            reply(.success(.several(matched: run.matchedCount, changed: run.changed.count, errors: run.errors)))
+        }
+        run.endAnswered()
+        unblock()
+    }
+
+    private func perform(_ run: CommandRun, onAll ids: ArraySlice<String>, _ reply: @escaping Reply<CommandAnswer>) {
+        guard let id = ids.first else { return answerSeveral(run, reply) }
+        perform(run, on: id) { [self] in perform(run, onAll: ids.dropFirst(), reply) }
+    }
+
+    private func performOnAll(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
+        adoptThoseWithoutOwner { [self] in
+            let ids = downloads.values.filter { !$0.record.state.isFinal }.map(\.id).sorted()
+            perform(run, onAll: ids[...], reply)
+        }
+    }
+
+    /// Everything paused that no living process owns becomes ours.
+    private func adoptThoseWithoutOwner(then body: @escaping () -> Void) {
+        submit(.adoptAll(AdoptionFilter(states: [.queued, .active, .waiting, .paused]))) { [self] outcome in
+            guard case .adopted(let loaded, let isComplete) = outcome else { return body() }
+            for record in loaded { _ = hold(record) }
+            if isComplete { body() } else { adoptThoseWithoutOwner(then: body) }
+        }
+    }
+
+    /// Performs on one download, taking it over first where it is nobody's.
+    private func perform(_ run: CommandRun, on id: String, then next: @escaping () -> Void) {
+        if let download = downloads[id] {
+            if download.isPublishing {
+                // The rename is under way: waits for what comes of it.
+                return download.afterPublishing.append { [self] in perform(run, on: id, then: next) }
+            }
+            return apply(run, to: download, then: next)
+        }
+        submit(.get(id: id)) { [self] outcome in
+            switch outcome {
+            case .loaded(let loaded): applyToStored(run, loaded, then: next)
+            case .notFound:
+                run.fail(id, .downloadNotFound(id: id))
+                next()
+            case .failed(let error):
+                run.fail(id, .storageFailure(message: error.message))
+                next()
+            default: next()
+            }
+        }
+    }
+
+    private func applyToStored(_ run: CommandRun, _ loaded: LoadedRecord, then next: @escaping () -> Void) {
+        let record = loaded.record
+        if loaded.ownership == .other {
+            run.fail(record.id, .lockedElsewhere(id: record.id))
+            return next()
+        }
+        switch DownloadStateMachine.apply(run.command, to: DownloadStatus(record.state, reason: record.reason)) {
+        case .unchanged:
+            run.matchedCount += 1
+            run.snapshot = snapshot(of: loaded)
+            next()
+        case .invalid, .gone:
+            run.fail(record.id, .invalidState(id: record.id, state: record.state, command: run.command))
+            next()
+        case .change:
+            submit(.adopt(id: record.id)) { [self] outcome in
+                switch outcome {
+                case .loaded(let adopted): apply(run, to: hold(adopted), then: next)
+                case .ownedElsewhere:
+                    run.fail(record.id, .lockedElsewhere(id: record.id))
+                    next()
+                default:
+                    run.fail(record.id, .storageFailure(message: "the download could not be taken over"))
+                    next()
+                }
+            }
+        }
+    }
+
+    private func apply(_ run: CommandRun, to download: Download, then next: @escaping () -> Void) {
+        let record = download.record
+        run.matchedCount += 1
+        switch DownloadStateMachine.apply(run.command, to: DownloadStatus(record.state, reason: record.reason)) {
+        case .unchanged:
+            noteIntent(run.command, download)
+            run.snapshot = snapshot(of: download)
+            next()
+        case .invalid, .gone:
+            run.matchedCount -= 1
+            run.fail(download.id, .invalidState(id: download.id, state: record.state, command: run.command))
+            next()
+        case .change(let status):
+            switch run.command {
+            case .pause: pause(download, run, status, then: next)
+            case .resume:
+                resume(download, run, status)
+                next()
+            case .cancel:
+                cancel(download, run, status)
+                next()
+            case .remove: next()
+            }
+        }
+    }
+
+    /// A pause of what an interruption has paused changes nothing now, but it is not to go on by itself any more.
+    private func noteIntent(_ command: DownloadCommand, _ download: Download) {
+        guard command == .pause, download.record.intent != .paused else { return }
+        download.record.intent = .paused
+        markDirty(download)
+    }
+
+    private func pause(
+        _ download: Download, _ run: CommandRun, _ status: DownloadStatus, then next: @escaping () -> Void
+    ) {
+        download.record.intent = .paused
+        stop(download)
+        let generation = download.generation
+        timers.add(.forceQuiet(download, generation: generation), due: now + Self.quietLimitNanoseconds)
+        whenQuiet(download) { [self] in
+            // A failure on the way to the disk came first: judge the command anew.
+            guard generation == download.generation else { return perform(run, on: download.id, then: next) }
+            closeFile(download)
+            changed(run, download, to: status)
+            next()
+        }
+    }
+
+    private func resume(_ download: Download, _ run: CommandRun, _ status: DownloadStatus) {
+        download.record.intent = .run
+        download.record.failureCount = 0
+        if download.record.state == .failed {
+            download.record.failure = nil
+            download.record.attempt += 1
+            download.record.transferredByteCount = 0
+            // What the marks say of the last attempt is as true of this one.
+            download.record.written?.attempt = download.record.attempt
+        }
+        changed(run, download, to: status)
+        run.afterAnswer.append { [self] in enqueue(download) }
+    }
+
+    private func cancel(_ download: Download, _ run: CommandRun, _ status: DownloadStatus) {
+        dropExchange(download)
+        dropGathered(download)
+        stop(download)
+        if run.deletesPartial { discardPartial(download) }
+        changed(run, download, to: status)
+    }
+
+    /// Changes the state; the event follows the answer.
+    private func changed(_ run: CommandRun, _ download: Download, to status: DownloadStatus) {
+        change(download, to: status.state, reason: status.reason, phase: status.phase, isTold: false)
+        let snapshot = snapshot(of: download)
+        run.snapshot = snapshot
+        run.changed.append(download)
+        run.afterAnswer.append { [self] in outbox.append(.event(snapshot)) }
+    }
+}
+
+/// One command on its way through its downloads.  Isolation: the engine.
+final class CommandRun {
+    let command: DownloadCommand
+    let deletesPartial: Bool
+    var matchedCount = 0
+    var changed: [Download] = []
+    private(set) var errors: [(id: String, error: EngineError)] = []
+    /// The last download met, as it is after the command.
+    var snapshot: DownloadSnapshot?
+    /// What may only happen once the answer is on its way: events, and what causes further ones.
+    var afterAnswer: [() -> Void] = []
+
+    init(command: DownloadCommand, deletesPartial: Bool) {
+        self.command = command
+        self.deletesPartial = deletesPartial
+    }
+
+    func fail(_ id: String, _ error: EngineError) {
+        if errors.count < Limits.bulkErrorCount { errors.append((id, error)) }
+    }
+
+    /// Set when a record that the command changed could not be saved.
+    var storageFailure: EngineError? {
+        changed.contains { $0.isUnsaved } ? .storageFailure(message: "the record could not be saved") : nil
+    }
+
+    func endAnswered() {
+        for body in afterAnswer { body() }
+        afterAnswer.removeAll()
+    }
+}

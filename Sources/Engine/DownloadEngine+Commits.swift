@@ -1,0 +1,154 @@
+internal import Core
+internal import Platform
+internal import Store
+
+/// How changes reach the disk and how answers and events wait for it.
+///
+/// Whatever a turn changed goes to the store as one batch at its end, and everything that tells of it waits in the outbox
+/// until that batch is committed: an answer means durable.
+extension DownloadEngine {
+    static let retryCommitNanoseconds: Int64 = 1_000_000_000
+
+    /// Notes that the record must be saved; the save is handed over at the end of the turn.
+    ///
+    /// - Parameter afterSave: runs when that save has ended; with false if it failed.
+    func markDirty(_ download: Download, afterSave: ((Bool) -> Void)? = nil) {
+        if let afterSave { download.afterSave.append(afterSave) }
+        if download.isDirty { return }
+        download.isDirty = true
+        dirty.append(download)
+    }
+
+    /// Moves a download to a state; its record is saved, and the client hears of it after that.
+    ///
+    /// - Parameter isTold: false when the caller sees to the event.
+    func change(
+        _ download: Download,
+        to state: DownloadState,
+        reason: StateReason? = nil,
+        phase: DownloadPhase? = nil,
+        isTold: Bool = true
+    ) {
+        download.generation += 1
+        download.record.state = state
+        download.record.reason = reason
+        download.phase = phase
+        if state != .waiting { download.record.retryAtMilliseconds = nil }
+        download.record.updatedAtMilliseconds = unixMilliseconds()
+        download.record.completedAtMilliseconds = state.isFinal ? download.record.updatedAtMilliseconds : nil
+        download.record.owner = state.isFinal ? nil : store.session.number
+        markDirty(download)
+        if isTold { tell(download) }
+    }
+
+    /// Moves an active download to a phase; there is nothing to save.
+    func change(_ download: Download, phase: DownloadPhase) {
+        guard download.record.state == .active, download.phase != phase else { return }
+        download.phase = phase
+        tell(download)
+    }
+
+    /// Queues the event that tells how the download is now.
+    func tell(_ download: Download) {
+        outbox.append(.event(snapshot(of: download)))
+    }
+
+    /// Queues an answer behind everything that has happened so far.
+    func answer(_ reply: @escaping () -> Void) {
+        outbox.append(.reply(reply))
+    }
+
+    /// Hands a store operation over; what changed so far goes first.
+    func submit(_ operation: StoreOperation, then handler: @escaping (StoreOutcome) -> Void) {
+        commitDirty()
+        submitNow(operation, then: handler)
+    }
+
+    @discardableResult
+    private func submitNow(_ operation: StoreOperation, then handler: @escaping (StoreOutcome) -> Void) -> UInt64 {
+        lastStoreTicket += 1
+        storeHandlers[lastStoreTicket] = handler
+        store.submit(operation, ticket: lastStoreTicket)
+        return lastStoreTicket
+    }
+
+    /// Hands all changed records to the store and binds what waits in the outbox to that commit.
+    func commitDirty() {
+        let batch = dirty
+        dirty.removeAll(keepingCapacity: true)
+        for download in batch {
+            let afterSave = download.afterSave
+            download.isDirty = false
+            download.afterSave = []
+            download.lastSaveTicket = submitNow(.save(download.record)) { [self] outcome in
+                let isSaved = saveEnded(download, outcome)
+                for body in afterSave { body(isSaved) }
+            }
+        }
+        outbox.seal(ticket: lastStoreTicket)
+    }
+
+    private func saveEnded(_ download: Download, _ outcome: StoreOutcome) -> Bool {
+        switch outcome {
+        case .saved(let revision):
+            download.record.revision = revision
+            download.isUnsaved = false
+            self.revision = max(self.revision, revision)
+            return true
+        case .destinationConflict(let id):
+            note(.error, "cannot save: \(id) holds the destination", download)
+        case .failed(let error):
+            note(.error, "cannot save: \(error.message)", download)
+            // The disk may have room later.
+            unsaved.append(download)
+            if unsaved.count == 1 { timers.add(.retryCommit, due: now + Self.retryCommitNanoseconds) }
+        default:
+            note(.error, "cannot save: the record is not this process's any more", download)
+        }
+        download.isUnsaved = true
+        return false
+    }
+
+    func retryCommit() {
+        let again = unsaved
+        unsaved.removeAll()
+        for download in again { markDirty(download) }
+    }
+
+    func takeStoreResults() {
+        for result in store.results.takeAll() {
+            completedStoreTicket = max(completedStoreTicket, result.ticket)
+            storeHandlers.removeValue(forKey: result.ticket)?(result.outcome)
+        }
+    }
+
+    /// Lets go what is durable by now, in order.
+    func drainOutbox() {
+        while let entry = outbox.popReady(completedTicket: completedStoreTicket) {
+            switch entry {
+            case .reply(let reply): reply()
+            case .event(var told):
+                if let held = downloads[told.id] {
+                    told.revision = held.record.revision
+                    // Once the client has heard the end it may ask anew: forget the download first.
+                    if told.state.isFinal { evict(held) }
+                }
+                client?.downloadChanged(told, self)
+            }
+        }
+    }
+
+    /// Forgets a download that is over; the store keeps its record.
+    private func evict(_ download: Download) {
+        guard download.record.state.isFinal, !download.isDirty, download.lastSaveTicket <= completedStoreTicket else {
+            return
+        }
+        releaseFile(download)
+        downloads[download.id] = nil
+        advancedIDs.remove(download.id)
+    }
+
+    func note(_ level: EngineLogLine.Level, _ message: String, _ download: Download?) {
+        log(EngineLogLine(level: level, message: message, downloadID: download?.id))
+    }
+}

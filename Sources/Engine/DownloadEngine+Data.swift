@@ -1,0 +1,280 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// Body bytes on their way to the file: gathering, writes, marks, checkpoints.
+///
+/// No byte is handed to the file worker before the record that names the partial and its entity is committed, so that a
+/// mark never speaks of a version that the record does not know.
+extension DownloadEngine {
+    /// A buffer leaves for the disk after this long even if it is not full.
+    static let flushAgeNanoseconds: Int64 = 1_000_000_000
+    static let tickNanoseconds: Int64 = 250_000_000
+    /// A checkpoint is due when both have passed since the last.
+    static let checkpointByteCount: Int64 = 8 << 20
+    static let checkpointNanoseconds: Int64 = 2_000_000_000
+
+    /// Hands a file job over; the handler runs in a later turn.
+    func submit(_ job: FileJob, volume: VolumeID? = nil, then handler: @escaping (FileOutcome) -> Void = { _ in }) {
+        lastFileTicket += 1
+        fileHandlers[lastFileTicket] = handler
+        files.submit(job, ticket: lastFileTicket, volume: volume)
+    }
+
+    func takeFileResults() {
+        for result in fileResults.takeAll() {
+            if let buffer = result.buffer { buffers.give(buffer) }
+            fileHandlers.removeValue(forKey: result.ticket)?(result.outcome)
+        }
+    }
+
+    // MARK: - From the transfer
+
+    /// Moves full buffers from the transfer to the partial.
+    func collectFull(_ download: Download, _ exchange: Exchange) {
+        for buffer in exchange.takeFilledBuffers(fullOnly: true) { gather(download, exchange, buffer) }
+    }
+
+    /// Moves all that the transfer has gathered to the partial, full or not.
+    func collectAll(_ download: Download, _ exchange: Exchange) {
+        for buffer in exchange.takeFilledBuffers(fullOnly: false) { gather(download, exchange, buffer) }
+    }
+
+    private func gather(_ download: Download, _ exchange: Exchange, _ buffer: IOBuffer) {
+        download.partial.gathered.append(
+            PartialState.Gathered(buffer: buffer, offset: exchange.nextOffset, exchange: exchange))
+        exchange.nextOffset += Int64(buffer.count)
+        exchange.lastFlushAt = now
+    }
+
+    func dropGathered(_ download: Download) {
+        for item in download.partial.gathered {
+            item.exchange.bufferCount -= 1
+            buffers.give(item.buffer)
+        }
+        download.partial.gathered.removeAll()
+    }
+
+    // MARK: - To the file
+
+    /// Brings what is gathered nearer to the disk: names and makes the file, then writes.
+    func pumpPartial(_ download: Download) {
+        let isWhole = download.bodyEnd.map { if case .complete = $0 { true } else { false } } ?? false
+        guard !download.partial.gathered.isEmpty || (isWhole && download.partial.file == nil) else { return }
+        switch download.partial.stage {
+        case .closed:
+            guard download.record.path != nil else { return settleName(download) }
+            if isWhole && isInOneBuffer(download) { writeWhole(download) } else { createPartial(download) }
+        case .opening, .committing: return
+        case .ready:
+            let gathered = download.partial.gathered
+            download.partial.gathered.removeAll(keepingCapacity: true)
+            for item in gathered { write(download, item) }
+        }
+    }
+
+    /// True when the whole file is in memory, in one piece.
+    private func isInOneBuffer(_ download: Download) -> Bool {
+        let partial = download.partial
+        return partial.submitted.isEmpty && partial.gathered.count <= 1 && (partial.gathered.first?.offset ?? 0) == 0
+    }
+
+    private func write(_ download: Download, _ item: PartialState.Gathered) {
+        guard let file = download.partial.file,
+            let range = ByteRange(item.offset, item.offset + Int64(item.buffer.count))
+        else {
+            item.exchange.bufferCount -= 1
+            buffers.give(item.buffer)
+            return
+        }
+        download.partial.submitted.insert(range)
+        download.partial.writesInFlight += 1
+        let attempt = download.record.attempt
+        let job = FileJob.write(file, item.buffer, offset: item.offset, mark: mark(download, file))
+        submit(job) { [self] outcome in
+            item.exchange.bufferCount -= 1
+            download.partial.writesInFlight -= 1
+            let isCurrent = attempt == download.record.attempt && download.partial.file === file
+            writeEnded(download, range, isCurrent: isCurrent, outcome)
+            supplyBuffers(download)
+            quieted(download)
+            bodyProgressed(download)
+        }
+    }
+
+    /// What the session file shall say once all writes submitted so far are with the kernel.
+    ///
+    /// A slot is taken at the first flush that does not finish the file.
+    private func mark(_ download: Download, _ file: OpenFile) -> Mark? {
+        if download.partial.slot == nil {
+            if let total = download.record.entity?.totalByteCount, download.partial.submitted.isComplete(total) {
+                return nil
+            }
+            download.partial.slot = slots.take()
+        }
+        guard let slot = download.partial.slot, let record = progressRecord(download, download.partial.submitted) else {
+            return nil
+        }
+        return Mark(sink: store.session, bytes: ProgressSlot.encode(record), slot: slot)
+    }
+
+    /// What of the partial is in the kernel's hands, with what tells whether that still holds later.
+    func progressRecord(_ download: Download, _ ranges: ByteRangeSet) -> ProgressRecord? {
+        guard let identity = download.record.partial else { return nil }
+        return ProgressRecord(
+            downloadID: download.id,
+            attempt: download.record.attempt,
+            partial: identity,
+            bootID: bootID,
+            mountID: download.partial.file?.mountID,
+            written: ranges
+        )
+    }
+
+    private func writeEnded(_ download: Download, _ range: ByteRange, isCurrent: Bool, _ outcome: FileOutcome) {
+        switch outcome {
+        case .written(let markError):
+            if isCurrent {
+                download.partial.written.insert(range)
+                download.partial.bytesSinceCheckpoint += range.byteCount
+                advancedIDs.insert(download.id)
+            }
+            if let markError { note(.warn, "cannot write a progress mark: \(markError.message)", download) }
+        case .failed(let error): if isCurrent { diskFailed(download, error) }
+        default: note(.error, "unexpected answer to a write", download)
+        }
+    }
+
+    /// Runs what waits for the download to have nothing on its way to the disk.
+    func quieted(_ download: Download) {
+        guard let body = download.onQuiet, download.partial.isQuiet else { return }
+        download.onQuiet = nil
+        body()
+    }
+
+    // MARK: - What the file holds
+
+    /// The record changed in a way that marks depend on: nothing is written until it is committed.
+    func commitBeforeWriting(_ download: Download) {
+        download.partial.stage = .committing
+        markDirty(download) { [self] isSaved in committed(download, isSaved: isSaved) }
+    }
+
+    private func committed(_ download: Download, isSaved: Bool) {
+        guard download.partial.stage == .committing, let file = download.partial.file else { return }
+        guard isSaved else {
+            let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
+            dropGathered(download)
+            closeFile(download)
+            attemptFailed(download, failure)
+            return quieted(download)
+        }
+        download.partial.stage = .ready
+        if download.partial.needsTruncation {
+            download.partial.needsTruncation = false
+            submit(.truncate(file, to: 0))
+        }
+        pumpPartial(download)
+        supplyBuffers(download)
+        quieted(download)
+        bodyProgressed(download)
+    }
+
+    /// The bytes held are of another version: forgets them, in the record first, then in the file.
+    func discardHeld(_ download: Download) {
+        download.record.wastedByteCount += download.partial.heldRanges.byteCount
+        uncount(download, keeping: ByteRangeSet())
+        download.partial.needsTruncation = download.partial.file != nil
+    }
+
+    /// Keeps only some of the bytes; what was counted and is not any more makes it a new attempt.
+    func uncount(_ download: Download, keeping ranges: ByteRangeSet) {
+        dropGathered(download)
+        download.partial.setRanges(ranges)
+        download.partial.durable = download.partial.durable.intersection(ranges)
+        download.record.durable = download.partial.durable
+        download.record.written = nil
+        download.record.attempt += 1
+        download.record.transferredByteCount = 0
+        download.record.isFinalizing = false
+        download.record.finished = nil
+        if download.partial.stage == .ready { commitBeforeWriting(download) } else { markDirty(download) }
+    }
+
+    // MARK: - Housekeeping
+
+    /// Keeps the tick going while anything is transferred.
+    func startTicking() {
+        guard !isTicking else { return }
+        isTicking = true
+        timers.add(.tick, due: now + Self.tickNanoseconds)
+    }
+
+    func tick() {
+        isTicking = false
+        for download in transferring.values {
+            guard let exchange = download.exchange, exchange.plan != nil else { continue }
+            if now - exchange.lastFlushAt >= Self.flushAgeNanoseconds, exchange.transfer.bufferedByteCount > 0 {
+                collectAll(download, exchange)
+                pumpPartial(download)
+                supplyBuffers(download)
+            }
+            download.speed.record(nowNanoseconds: now, byteCount: download.transferredByteCount)
+            advancedIDs.insert(download.id)
+            if download.partial.bytesSinceCheckpoint >= Self.checkpointByteCount,
+                now - download.partial.lastCheckpointNanoseconds >= Self.checkpointNanoseconds
+            {
+                checkpoint(download)
+            }
+        }
+        if !transferring.isEmpty { startTicking() }
+    }
+
+    /// Makes what is written durable, beside the flow: first the flush, then the record.
+    func checkpoint(_ download: Download) {
+        guard let file = download.partial.file, !download.partial.isCheckpointing else { return }
+        let written = download.partial.written
+        let attempt = download.record.attempt
+        download.partial.isCheckpointing = true
+        download.partial.bytesSinceCheckpoint = 0
+        download.partial.lastCheckpointNanoseconds = now
+        submit(.checkpoint(file)) { [self] outcome in
+            download.partial.isCheckpointing = false
+            guard attempt == download.record.attempt, downloads[download.id] === download else { return }
+            switch outcome {
+            case .synchronized: noteDurable(download, written)
+            case .failed(let error): if download.partial.file === file { flushFailed(download, error) }
+            default: note(.error, "unexpected answer to a checkpoint", download)
+            }
+        }
+    }
+
+    private func noteDurable(_ download: Download, _ ranges: ByteRangeSet) {
+        download.partial.durable = download.partial.durable.union(ranges)
+        download.record.durable = download.partial.durable
+        let save = ProgressSave(
+            id: download.id,
+            attempt: download.record.attempt,
+            durable: download.record.durable,
+            transferredByteCount: download.transferredByteCount,
+            wastedByteCount: download.record.wastedByteCount
+        )
+        submit(.saveProgress(save)) { [self] outcome in
+            if case .failed(let error) = outcome { note(.warn, "cannot save progress: \(error.message)", download) }
+        }
+    }
+
+    /// A failed flush may have dropped any page since the last good one: only what was durable before counts.
+    func flushFailed(_ download: Download, _ error: FileError) {
+        uncount(download, keeping: download.partial.durable)
+        // The session file must not go on claiming what may be gone.
+        if let file = download.partial.file, let slot = download.partial.slot,
+            let record = progressRecord(download, download.partial.durable)
+        {
+            submit(.mark(file, Mark(sink: store.session, bytes: ProgressSlot.encode(record), slot: slot)))
+        }
+        diskFailed(download, error)
+    }
+}

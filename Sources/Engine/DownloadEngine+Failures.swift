@@ -1,0 +1,137 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// What follows when something goes wrong: another try, a wait, or the end.
+extension DownloadEngine {
+    /// How often a full disk is tried again.
+    static let diskFullRetryMilliseconds: Int64 = 10_000
+
+    /// Stops whatever runs for a download and takes it out of the queue; gathered bytes still go to the disk.
+    func stop(_ download: Download) {
+        queue.leave(download.id)
+        if let exchange = download.exchange {
+            if exchange.plan != nil { collectAll(download, exchange) }
+            recordTimes(download, exchange)
+            dropExchange(download)
+        }
+        download.bodyEnd = nil
+        download.digestCancellation?.cancel()
+        download.digestCancellation = nil
+        pumpPartial(download)
+    }
+
+    /// A transfer, or what follows it, failed: waits and tries again, or gives up.
+    func attemptFailed(_ download: Download, _ failure: DownloadFailure, _ advice: RetryAdvice? = nil) {
+        let receivedByteCount = download.receivedByteCount
+        let hasGained = receivedByteCount > download.highWaterByteCount
+        download.highWaterByteCount = max(download.highWaterByteCount, receivedByteCount)
+        stop(download)
+        download.record.failure = failure
+        download.record.failureCount = hasGained ? 1 : download.record.failureCount + 1
+        download.trail.updateAttempt { attempt in
+            attempt.failure = failure
+            attempt.endedAtUnixMilliseconds = unixMilliseconds()
+        }
+        let decision = RetryPolicy.decide(
+            failureCount: Int(clamping: download.record.failureCount),
+            options: download.options.retry,
+            failure: failure,
+            retryAfterMilliseconds: advice?.retryAfterMilliseconds,
+            random: Double.random(in: 0..<1)
+        )
+        switch decision {
+        case .giveUp: fail(download, failure)
+        case .retry(let milliseconds):
+            wait(download, reason: advice?.isRateLimited == true ? .rateLimited : .retry, milliseconds: milliseconds)
+        }
+    }
+
+    private func wait(_ download: Download, reason: StateReason, milliseconds: Int64) {
+        download.record.retryAtMilliseconds = unixMilliseconds() + milliseconds
+        change(download, to: .waiting, reason: reason)
+        timers.add(
+            .retry(id: download.id, generation: download.generation),
+            due: now + milliseconds * 1_000_000
+        )
+    }
+
+    /// The wait of a download is over, unless something else has happened to it.
+    func retry(id: String, generation: UInt64) {
+        guard let download = downloads[id], download.generation == generation, download.record.state == .waiting else {
+            return
+        }
+        change(download, to: .queued)
+        enqueue(download)
+    }
+
+    /// Gives up; what is held stays for a later resume.
+    func fail(_ download: Download, _ failure: DownloadFailure) {
+        stop(download)
+        download.record.failure = failure
+        download.trail.updateAttempt { attempt in
+            attempt.failure = failure
+            attempt.endedAtUnixMilliseconds = unixMilliseconds()
+        }
+        // The end is told when nothing is on its way any more, so that the record tells all that is held.
+        let generation = download.generation
+        whenQuiet(download) { [self] in
+            guard generation == download.generation else { return }
+            closeFile(download)
+            change(download, to: .failed)
+        }
+    }
+
+    /// The disk refused something: what was handed over and not confirmed does not count, and the file is closed.
+    func diskFailed(_ download: Download, _ error: FileError) {
+        let failure = error.downloadFailure
+        dropExchange(download)
+        dropGathered(download)
+        if download.partial.stage == .committing { download.partial.stage = .ready }
+        closeFile(download)
+        guard download.record.state == .active else {
+            note(.warn, failure.message, download)
+            return
+        }
+        if failure.kind == .diskFull {
+            stop(download)
+            download.record.failure = failure
+            wait(download, reason: .diskFull, milliseconds: Self.diskFullRetryMilliseconds)
+        } else if failure.isRetryable {
+            attemptFailed(download, failure)
+        } else {
+            fail(download, failure)
+        }
+    }
+
+    /// Runs a body when nothing of the download is on its way to the disk; at once if that is so.
+    func whenQuiet(_ download: Download, _ body: @escaping () -> Void) {
+        if download.partial.isQuiet, !download.isNaming { return body() }
+        let earlier = download.onQuiet
+        download.onQuiet = {
+            earlier?()
+            body()
+        }
+    }
+
+    func runDueTimers() {
+        while let timer = timers.popDue(now: now) {
+            switch timer {
+            case .retry(let id, let generation): retry(id: id, generation: generation)
+            case .tick: tick()
+            case .retryCommit: retryCommit()
+            case .forceQuiet(let download, let generation): forceQuiet(download, generation)
+            }
+        }
+    }
+
+    /// The disk takes too long: what a request waits for goes on without the bytes that are still on their way.
+    private func forceQuiet(_ download: Download, _ generation: UInt64) {
+        guard download.generation == generation, let body = download.onQuiet else { return }
+        download.onQuiet = nil
+        dropGathered(download)
+        body()
+    }
+}

@@ -1,0 +1,199 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// From the last body byte to the final name.
+///
+/// written → synced → digest → finalizing recorded → renamed, directory synced → completed recorded → the event. Every
+/// step can be killed and repeated.
+extension DownloadEngine {
+    /// The transfer has ended: with all the bytes it promised, or not.
+    func bodyEnded(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ outcome: TransferOutcome) {
+        collectAll(download, exchange)
+        recordTimes(download, exchange)
+        let receivedByteCount = exchange.nextOffset - plan.firstOffset
+        dropExchange(download)
+        download.bodyEnd = bodyEnd(plan, receivedByteCount, outcome)
+        if plan.byteCount == nil, case .finished = outcome {
+            // Only the end of the body tells the length; it is recorded with the finish.
+            download.record.entity?.totalByteCount = exchange.nextOffset
+        }
+        pumpPartial(download)
+        bodyProgressed(download)
+    }
+
+    private func bodyEnd(_ plan: BodyPlan, _ receivedByteCount: Int64, _ outcome: TransferOutcome) -> Download.BodyEnd {
+        guard let expected = plan.byteCount else {
+            if case .failed(let failure) = outcome { return .failure(failure) }
+            return .complete
+        }
+        // All bytes that were promised are here: how the connection ended after them does not matter.
+        if receivedByteCount == expected { return .complete }
+        if case .failed(let failure) = outcome { return .failure(failure) }
+        let missing = expected - receivedByteCount
+        return .failure(DownloadFailure(.incomplete, "the response ended \(missing) bytes early", isRetryable: true))
+    }
+
+    /// Goes on after a body has ended, once nothing of it is on its way to the disk.
+    func bodyProgressed(_ download: Download) {
+        guard let end = download.bodyEnd, download.record.state == .active, download.partial.isQuiet else { return }
+        switch end {
+        case .failure(let failure):
+            download.bodyEnd = nil
+            attemptFailed(download, failure)
+        case .complete:
+            // The file is still to be made, and has been asked for.
+            guard download.partial.file != nil else { return }
+            download.bodyEnd = nil
+            guard let total = download.record.entity?.totalByteCount, download.partial.written.isComplete(total) else {
+                // It was a part of more, or of a length that nobody knows yet: ask for the rest.
+                return connect(download)
+            }
+            bodyIsComplete(download)
+        }
+    }
+
+    /// Every byte is with the kernel: the slot is free, the rest is the disk's work.
+    func bodyIsComplete(_ download: Download) {
+        queue.leave(download.id)
+        guard let file = download.partial.file else {
+            // Nothing was ever written: the file is empty.
+            download.bodyEnd = .complete
+            return pumpPartial(download)
+        }
+        let total = download.record.entity?.totalByteCount ?? download.partial.written.byteCount
+        let generation = download.generation
+        change(download, phase: .finalizing)
+        // It may have been made longer than it has turned out to be.
+        submit(.truncate(file, to: total)) { [self] outcome in
+            guard generation == download.generation else { return }
+            if case .failed(let error) = outcome { return diskFailed(download, error) }
+            synchronize(download, file, total)
+        }
+    }
+
+    private func synchronize(_ download: Download, _ file: OpenFile, _ total: Int64) {
+        let generation = download.generation
+        submit(.syncForFinish(file)) { [self] outcome in
+            guard generation == download.generation else { return }
+            switch outcome {
+            case .synchronized:
+                download.partial.durable = ByteRangeSet(0, total)
+                download.record.durable = download.partial.durable
+                if let checksum = download.record.checksum {
+                    verify(download, file, checksum, total)
+                } else {
+                    recordFinalizing(download, file, total)
+                }
+            case .failed(let error): flushFailed(download, error)
+            default: note(.error, "unexpected answer to a flush", download)
+            }
+        }
+    }
+
+    private func verify(_ download: Download, _ file: OpenFile, _ checksum: Checksum, _ total: Int64) {
+        change(download, phase: .verifying)
+        let generation = download.generation
+        let cancellation = CancellationFlag()
+        download.digestCancellation = cancellation
+        submit(.digest(file, checksum.algorithm, cancellation: cancellation)) { [self] outcome in
+            guard generation == download.generation else { return }
+            switch outcome {
+            case .digested(let digest) where digest.hexadecimal == checksum.value && digest.byteCount == total:
+                change(download, phase: .finalizing)
+                recordFinalizing(download, file, total)
+            case .digested(let digest):
+                let message =
+                    "the file's \(checksum.algorithm.rawValue) is \(digest.hexadecimal), not \(checksum.value)"
+                download.record.wastedByteCount += total
+                uncount(download, keeping: ByteRangeSet())
+                download.lossReason = .checksumMismatch
+                download.record.entity = nil
+                fail(download, DownloadFailure(.checksumMismatch, message, isRetryable: false))
+            case .failed(let error): diskFailed(download, error)
+            default: note(.error, "unexpected answer to a digest", download)
+            }
+        }
+    }
+
+    private func recordFinalizing(_ download: Download, _ file: OpenFile, _ total: Int64) {
+        download.record.isFinalizing = true
+        download.record.finished = FinishedFile(identity: file.identity, byteCount: total)
+        let generation = download.generation
+        markDirty(download) { [self] isSaved in
+            guard generation == download.generation else { return }
+            if isSaved { return publish(download, file) }
+            attemptFailed(download, DownloadFailure(.storage, "the state could not be saved", isRetryable: true))
+        }
+    }
+
+    private func publish(_ download: Download, _ file: OpenFile) {
+        guard let partialPath = download.record.partialPath, let path = download.record.path else { return }
+        download.isPublishing = true
+        let publication = Publication(
+            file: file,
+            partialPath: partialPath,
+            finalPath: path,
+            mode: publishMode(download),
+            fileMode: 0o666 & ~fileModeMask
+        )
+        submit(.publish(publication)) { [self] outcome in published(download, outcome) }
+    }
+
+    private func publishMode(_ download: Download) -> PublishMode {
+        switch download.record.ifExists {
+        case .error, .skip: .noReplace
+        case .overwrite: .replace
+        case .rename: .numbered
+        }
+    }
+
+    private func published(_ download: Download, _ outcome: FileOutcome) {
+        download.isPublishing = false
+        switch outcome {
+        case .published(let file):
+            download.record.path = file.path
+            download.record.isFinalizing = false
+            download.record.failure = nil
+            download.record.failureCount = 0
+            queue.leave(download.id)
+            change(download, to: .completed)
+        case .failed(let error) where error.reason == .exists:
+            let message = "\(download.record.path ?? "the destination") exists; all bytes are kept beside it"
+            fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false))
+        case .failed(let error): diskFailed(download, error)
+        default: note(.error, "unexpected answer to a rename", download)
+        }
+        let waiting = download.afterPublishing
+        download.afterPublishing.removeAll()
+        for body in waiting { body() }
+    }
+
+    // MARK: - After a crash
+
+    /// A record says that the rename was next: it was done, or is to be done now.
+    func lookForPublished(_ download: Download) {
+        guard let finished = download.record.finished, let path = download.record.path else { return connect(download) }
+        let generation = download.generation
+        let job = FileJob.lookForPublished(
+            finalPath: path,
+            identity: finished.identity,
+            byteCount: finished.byteCount,
+            mode: publishMode(download)
+        )
+        submit(job) { [self] outcome in
+            guard generation == download.generation else { return }
+            switch outcome {
+            case .published: published(download, outcome)
+            case .notPublished:
+                // All bytes are durable: opening the partial finds nothing missing and finishes again.
+                download.record.isFinalizing = false
+                openPartial(download)
+            case .failed(let error): diskFailed(download, error)
+            default: note(.error, "unexpected answer to a look for a file", download)
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// Beginning and end: what interruptions left, settings, and letting go.
+extension DownloadEngine {
+    /// How long an exit waits for bytes on their way to the disk.
+    static let suspendLimitNanoseconds: Int64 = 400_000_000
+
+    /// Takes over what interruptions stopped and lets it go on; answers with how many.
+    package func resumeInterrupted(reply: @escaping Reply<Int>) {
+        pipeline.append(
+            .run { [self] in
+                pipeline.block()
+                resumeInterrupted(count: 0, reply)
+            })
+    }
+
+    private func resumeInterrupted(count: Int, _ reply: @escaping Reply<Int>) {
+        submit(.adoptAll(.interrupted)) { [self] outcome in
+            var count = count
+            var isComplete = true
+            if case .adopted(let loaded, let complete) = outcome {
+                isComplete = complete
+                for record in loaded {
+                    let download = hold(record)
+                    guard download.record.state == .paused, download.record.intent == .run else { continue }
+                    change(download, to: .queued)
+                    enqueue(download)
+                    count += 1
+                }
+            }
+            if !isComplete { return resumeInterrupted(count: count, reply) }
+            pipeline.unblock()
+            pumpPipeline()
+            if case .failed(let error) = outcome {
+                return answer { reply(.failure(.storageFailure(message: error.message))) }
+            }
+            answer { reply(.success(count)) }
+        }
+    }
+
+    package func configure(_ settings: EngineSettings) {
+        self.settings = settings
+    }
+
+    /// Stops all transfers, hands what is gathered to the disk and commits the marks.
+    ///
+    /// The records keep their states: once this process is gone they read as interrupted. Later requests that change
+    /// something are refused with `.shuttingDown`.
+    package func suspendAll(reply: @escaping () -> Void) {
+        isSuspended = true
+        let running = downloads.values.filter { $0.exchange != nil }
+        for download in running { stop(download) }
+        let run = SuspendRun(waitingCount: downloads.count) { [self] in answer(reply) }
+        for download in downloads.values {
+            whenQuiet(download) { run.oneIsQuiet() }
+            if download.onQuiet != nil {
+                timers.add(
+                    .forceQuiet(download, generation: download.generation), due: now + Self.suspendLimitNanoseconds)
+            }
+        }
+        if downloads.isEmpty { run.end() }
+    }
+}
+
+/// Counts the downloads whose bytes are still on their way while all are being suspended.  Isolation: the engine.
+private final class SuspendRun {
+    private var waitingCount: Int
+    private var body: (() -> Void)?
+
+    init(waitingCount: Int, then body: @escaping () -> Void) {
+        self.waitingCount = waitingCount
+        self.body = body
+    }
+
+    func oneIsQuiet() {
+        waitingCount -= 1
+        if waitingCount == 0 { end() }
+    }
+
+    func end() {
+        body?()
+        body = nil
+    }
+}

@@ -1,0 +1,294 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// The partial file itself: its name, making it, opening it again, letting it go.
+extension DownloadEngine {
+    /// How many numbered names are tried for a file, or for its partial.
+    static let maxNumber = 100
+
+    // MARK: - The name
+
+    /// Gives a download without a path its name, from the response; then goes on with what waits for it.
+    func settleName(_ download: Download) {
+        guard !download.isNaming, let directory = download.record.requestedDirectory else { return }
+        download.isNaming = true
+        let name = download.record.suggestedFileName ?? FileName.suggested(contentDisposition: nil, urlPath: "")
+        tryName(download, directory: directory, name: name, number: 0)
+    }
+
+    /// Tries `name`, then `name (1)` and so on where the download may be renamed.
+    private func tryName(_ download: Download, directory: String, name: String, number: Int) {
+        let candidate = number == 0 ? name : FileName.numbered(name, number)
+        submit(.inspect(directory: directory, name: candidate, partialName: candidate + FileName.partialSuffix)) {
+            [self] outcome in
+            if download.record.state.isFinal {
+                download.isNaming = false
+                return quieted(download)
+            }
+            switch outcome {
+            case .inspected(let status): nameInspected(download, directory, name, number, status)
+            case .failed(let error):
+                download.isNaming = false
+                diskFailed(download, error)
+            default: download.isNaming = false
+            }
+        }
+    }
+
+    private func nameInspected(
+        _ download: Download, _ directory: String, _ name: String, _ number: Int, _ status: DestinationStatus
+    ) {
+        if case .present(let volume) = status.directory { download.volume = volume }
+        let path = joined(directory, number == 0 ? name : FileName.numbered(name, number))
+        let mayRename = download.record.ifExists == .rename && number < Self.maxNumber
+        switch (status.atName, download.record.ifExists) {
+        case (.nothing, _), (.regular, .overwrite): claim(download, directory, name, number, path)
+        case (.regular, .skip): skip(download, path: path)
+        case _ where mayRename: tryName(download, directory: directory, name: name, number: number + 1)
+        default: nameRefused(download, DownloadFailure(.destinationConflict, "\(path) exists", isRetryable: false))
+        }
+    }
+
+    private func claim(_ download: Download, _ directory: String, _ name: String, _ number: Int, _ path: String) {
+        submit(.claimDestination(id: download.id, path: path)) { [self] outcome in
+            switch outcome {
+            case .saved(let revision):
+                download.record.revision = revision
+                download.isNaming = false
+                download.record.path = path
+                download.record.partialPath = path + FileName.partialSuffix
+                markDirty(download)
+                // Bytes may have come meanwhile, or a pause.
+                pumpPartial(download)
+                quieted(download)
+                bodyProgressed(download)
+            case .destinationConflict(let id):
+                if download.record.ifExists == .rename, number < Self.maxNumber {
+                    return tryName(download, directory: directory, name: name, number: number + 1)
+                }
+                nameRefused(
+                    download,
+                    DownloadFailure(.destinationConflict, "the download \(id) holds \(path)", isRetryable: false))
+            default:
+                nameRefused(download, DownloadFailure(.storage, "the state could not be saved", isRetryable: true))
+            }
+        }
+    }
+
+    private func nameRefused(_ download: Download, _ failure: DownloadFailure) {
+        download.isNaming = false
+        dropExchange(download)
+        dropGathered(download)
+        if failure.isRetryable { attemptFailed(download, failure) } else { fail(download, failure) }
+        quieted(download)
+    }
+
+    /// `ifExists: skip` met a file: nothing is to be downloaded.
+    private func skip(_ download: Download, path: String) {
+        download.isNaming = false
+        dropGathered(download)
+        stop(download)
+        download.record.path = path
+        download.record.transfer = TransferOrigin(mode: .unchanged, offset: 0)
+        change(download, to: .completed)
+        quieted(download)
+    }
+
+    func joined(_ directory: String, _ name: String) -> String {
+        directory.hasSuffix("/") ? directory + name : directory + "/" + name
+    }
+
+    // MARK: - Making it
+
+    func createPartial(_ download: Download) {
+        guard let path = download.record.partialPath else { return }
+        let token = download.partial.beginOpening()
+        let total = download.record.entity?.totalByteCount
+        submit(.createPartial(path: path, expectedByteCount: total), volume: download.volume) { [self] outcome in
+            made(download, token, outcome, isWhole: false)
+        }
+    }
+
+    /// The whole body sits in one buffer, or is empty: the file is made and written in one go.
+    func writeWhole(_ download: Download) {
+        guard let path = download.record.partialPath else { return }
+        let token = download.partial.beginOpening()
+        let item = download.partial.gathered.first
+        let buffer = item?.buffer ?? buffers.takeEmpty()
+        let byteCount = Int64(buffer.count)
+        download.partial.gathered.removeAll()
+        let attempt = download.record.attempt
+        submit(.writeSmall(path: path, buffer), volume: download.volume) { [self] outcome in
+            item?.exchange.bufferCount -= 1
+            // A new attempt has un-counted the bytes meanwhile.
+            if attempt != download.record.attempt { return discardStray(download, token, outcome) }
+            if case .opened = outcome { download.partial.setRanges(ByteRangeSet(0, byteCount)) }
+            made(download, token, outcome, isWhole: true)
+        }
+    }
+
+    private func made(_ download: Download, _ token: UInt64, _ outcome: FileOutcome, isWhole: Bool) {
+        if token != download.partial.openingToken || download.record.state.isFinal {
+            return discardStray(download, token, outcome)
+        }
+        download.partial.stage = .closed
+        switch outcome {
+        case .opened(let opened):
+            hold(download, opened.file)
+            if isWhole {
+                // What follows is the finish, which commits before the name is given.
+                download.partial.stage = .ready
+                markDirty(download)
+            } else {
+                commitBeforeWriting(download)
+            }
+        case .failed(let error) where error.reason == .exists:
+            // The bytes of a whole body went with its buffer: they are asked for again.
+            if isWhole { download.bodyEnd = nil }
+            partialNameTaken(download, mustAskAgain: isWhole)
+        case .failed(let error): diskFailed(download, error)
+        default: note(.error, "unexpected answer to making a file", download)
+        }
+        quieted(download)
+        bodyProgressed(download)
+    }
+
+    private func hold(_ download: Download, _ file: OpenFile) {
+        download.partial.file = file
+        download.partial.lastCheckpointNanoseconds = now
+        download.partial.bytesSinceCheckpoint = 0
+        download.record.partial = file.identity
+        download.volume = file.volume
+    }
+
+    /// A file that is not ours has the partial's name: takes the next one, recorded before it is used.
+    private func partialNameTaken(_ download: Download, mustAskAgain: Bool) {
+        guard let path = download.record.path, download.partialNumber < Self.maxNumber else {
+            let message = "every name for the partial file is taken"
+            return fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false))
+        }
+        download.partialNumber += 1
+        download.record.partialPath = "\(path).\(download.partialNumber)\(FileName.partialSuffix)"
+        let generation = download.generation
+        markDirty(download) { [self] _ in
+            guard generation == download.generation else { return }
+            if mustAskAgain { connect(download) } else { pumpPartial(download) }
+        }
+    }
+
+    /// A file that was made for a download that has moved on meanwhile.
+    private func discardStray(_ download: Download, _ token: UInt64, _ outcome: FileOutcome) {
+        if token == download.partial.openingToken { download.partial.stage = .closed }
+        if case .opened(let opened) = outcome {
+            submit(.discard(path: opened.file.path, identity: opened.file.identity))
+            submit(.close(opened.file))
+        }
+        quieted(download)
+    }
+
+    // MARK: - Opening it again
+
+    /// Opens the partial of an earlier run and finds out which of its bytes may be counted on; then connects.
+    func openPartial(_ download: Download) {
+        guard let path = download.record.partialPath else { return connect(download) }
+        let token = download.partial.beginOpening()
+        let generation = download.generation
+        let volume = download.record.partial.map { VolumeID($0) }
+        submit(.openPartial(path: path, expected: download.record.partial), volume: volume) { [self] outcome in
+            if token == download.partial.openingToken { download.partial.stage = .closed }
+            if token == download.partial.openingToken, generation == download.generation {
+                partialOpened(download, outcome)
+            } else if case .opened(let opened) = outcome {
+                submit(.close(opened.file))
+            }
+            quieted(download)
+        }
+    }
+
+    private func partialOpened(_ download: Download, _ outcome: FileOutcome) {
+        switch outcome {
+        case .opened(let opened):
+            let trusted = trustedRanges(download, opened)
+            let isLess = trusted != download.partial.claimed
+            hold(download, opened.file)
+            download.partial.stage = .ready
+            if isLess {
+                download.lossReason = trusted.isEmpty ? .partialDamaged : nil
+                uncount(download, keeping: trusted)
+            }
+            download.partial.setRanges(trusted)
+            // Opening has flushed them.
+            download.partial.durable = trusted
+            download.record.durable = trusted
+            download.record.written = nil
+            markDirty(download)
+            connect(download)
+        case .failed(let error) where error.errno == .noEntry:
+            losePartial(download, .partialMissing)
+        case .failed(let error) where error.reason == .replaced:
+            download.partialNumber += 1
+            if let path = download.record.path {
+                download.record.partialPath = "\(path).\(download.partialNumber)\(FileName.partialSuffix)"
+            }
+            losePartial(download, .partialDamaged)
+        case .failed(let error): diskFailed(download, error)
+        default: note(.error, "unexpected answer to opening a file", download)
+        }
+    }
+
+    private func trustedRanges(_ download: Download, _ opened: OpenedPartial) -> ByteRangeSet {
+        let file = opened.file
+        let ranges =
+            opened.pendingError == nil
+            ? download.record.trustedRanges(bootID: bootID, mountID: file.mountID, partial: file.identity)
+            : download.record.durable
+        return ranges.clipped(to: opened.byteCount)
+    }
+
+    private func losePartial(_ download: Download, _ why: TransferOrigin.Why) {
+        if !download.partial.claimed.isEmpty {
+            download.lossReason = why
+            download.record.wastedByteCount += download.partial.claimed.byteCount
+        }
+        download.record.partial = nil
+        uncount(download, keeping: ByteRangeSet())
+        connect(download)
+    }
+
+    // MARK: - Letting it go
+
+    /// Closes the file; what is queued for it is written first. What is written stays claimed, to be checked on opening.
+    func closeFile(_ download: Download) {
+        guard let file = download.partial.file else { return }
+        download.record.written = progressRecord(download, download.partial.written)
+        let written = download.partial.written
+        submit(.close(file))
+        download.partial.file = nil
+        download.partial.stage = .closed
+        download.partial.submitted = ByteRangeSet()
+        download.partial.claimed = written
+    }
+
+    /// Closes the file and gives its slot back.
+    func releaseFile(_ download: Download) {
+        closeFile(download)
+        if let slot = download.partial.slot { slots.giveBack(slot) }
+        download.partial.slot = nil
+    }
+
+    /// Removes the partial, open or not, once the record says that nothing of it counts.
+    ///
+    /// The record keeps its identity: should we be killed in between, whoever removes the record removes the file.
+    func discardPartial(_ download: Download) {
+        guard let path = download.record.partialPath, let identity = download.record.partial else { return }
+        download.partial.forgetRanges()
+        download.record.durable = ByteRangeSet()
+        download.record.written = nil
+        markDirty(download) { [self] isSaved in
+            if isSaved { submit(.discard(path: path, identity: identity)) }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// Questions: they change nothing, wait for no commit, and see all that was requested before them.
+extension DownloadEngine {
+    package func get(id: String, reply: @escaping Reply<DownloadSnapshot>) {
+        pipeline.append(
+            .run { [self] in
+                if let download = downloads[id] { return reply(.success(snapshot(of: download))) }
+                submit(.get(id: id)) { [self] outcome in
+                    reply(loaded(id, outcome).map { snapshot(of: $0) })
+                }
+            })
+    }
+
+    private func loaded(_ id: String, _ outcome: StoreOutcome) -> Result<LoadedRecord, EngineError> {
+        switch outcome {
+        case .loaded(let loaded): .success(loaded)
+        case .notFound: .failure(.downloadNotFound(id: id))
+        case .failed(let error): .failure(.storageFailure(message: error.message))
+        default: .failure(.storageFailure(message: "unexpected answer to a look-up"))
+        }
+    }
+
+    package func list(_ request: ListRequest, reply: @escaping Reply<ListAnswer>) {
+        pipeline.append(
+            .run { [self] in
+                let query = ListQuery(
+                    states: request.states.map { Set($0) },
+                    ids: request.ids,
+                    changedSince: request.changedSinceRevision,
+                    limit: request.limit,
+                    cursor: request.cursor
+                )
+                submit(.list(query)) { [self] outcome in
+                    switch outcome {
+                    case .page(let page): reply(.success(answer(page)))
+                    case .cursorExpired: reply(.failure(.cursorExpired))
+                    case .invalidCursor: reply(.failure(.invalidCursor))
+                    case .failed(let error): reply(.failure(.storageFailure(message: error.message)))
+                    default: reply(.failure(.storageFailure(message: "unexpected answer to a list")))
+                    }
+                }
+            })
+    }
+
+    private func answer(_ page: ListPage) -> ListAnswer {
+        var entries: [ListAnswer.Entry] = []
+        for (index, loaded) in page.records.enumerated() {
+            let held = downloads[loaded.record.id].map { withRevision(snapshot(of: $0)) }
+            let cut = page.prefix(index + 1)
+            entries.append(
+                ListAnswer.Entry(
+                    download: held ?? snapshot(of: loaded),
+                    cursorAfter: cut.nextCursor ?? page.nextCursor ?? "",
+                    removedIDs: cut.removed.map(\.id)
+                )
+            )
+        }
+        return ListAnswer(
+            entries: entries,
+            removedIDs: page.removed.map(\.id),
+            nextCursor: page.nextCursor,
+            revision: page.revision
+        )
+    }
+
+    package func inspect(id: String, reply: @escaping Reply<Inspection>) {
+        pipeline.append(
+            .run { [self] in
+                if let download = downloads[id] { return reply(.success(inspection(of: download))) }
+                submit(.get(id: id)) { [self] outcome in
+                    reply(loaded(id, outcome).map { inspection(of: $0) })
+                }
+            })
+    }
+
+    private func inspection(of download: Download) -> Inspection {
+        Inspection(
+            download: snapshot(of: download),
+            hops: download.trail.hops,
+            attempts: download.trail.attempts,
+            etag: download.record.entity?.etag,
+            lastModified: download.record.entity?.lastModified,
+            durableRanges: download.partial.durable,
+            writtenRanges: download.partial.file == nil ? download.partial.claimed : download.partial.written,
+            consecutiveFailures: Int(clamping: download.record.failureCount),
+            wastedByteCount: download.record.wastedByteCount
+        )
+    }
+
+    private func inspection(of loaded: LoadedRecord) -> Inspection {
+        let record = loaded.record
+        return Inspection(
+            download: snapshot(of: loaded),
+            hops: [],
+            attempts: [],
+            etag: record.entity?.etag,
+            lastModified: record.entity?.lastModified,
+            durableRanges: record.durable,
+            writtenRanges: claimedRanges(record),
+            consecutiveFailures: Int(clamping: record.failureCount),
+            wastedByteCount: record.wastedByteCount
+        )
+    }
+
+    /// Calls back when every request before it has been answered: keeps refusals in the order of the requests.
+    package func afterEarlierRequests(_ body: @escaping () -> Void) {
+        pipeline.append(.run { [self] in answer(body) })
+    }
+
+    // MARK: - Snapshots
+
+    /// One of this process's own downloads that is not over, or whose end is being told; nil for any other.
+    package func snapshot(id: String) -> DownloadSnapshot? {
+        downloads[id].map { snapshot(of: $0) }
+    }
+
+    /// The ids of all downloads that the engine holds now.
+    package var heldIDs: [String] { Array(downloads.keys) }
+
+    /// The ids of downloads whose byte counts or speed moved since the last call.
+    package func takeAdvancedIDs() -> [String] {
+        let ids = Array(advancedIDs)
+        advancedIDs.removeAll(keepingCapacity: true)
+        return ids
+    }
+
+    func withRevision(_ snapshot: DownloadSnapshot) -> DownloadSnapshot {
+        guard let download = downloads[snapshot.id] else { return snapshot }
+        var snapshot = snapshot
+        snapshot.revision = download.record.revision
+        return snapshot
+    }
+
+    func snapshot(of download: Download) -> DownloadSnapshot {
+        let record = download.record
+        var snapshot = snapshot(of: record, owner: record.state.isFinal ? .none : .self)
+        snapshot.phase = download.phase
+        snapshot.transferredByteCount = download.transferredByteCount
+        snapshot.isResumable = download.isResumable
+        snapshot.connections = download.exchange == nil ? 0 : 1
+        if record.state != .completed {
+            snapshot.receivedByteCount = download.receivedByteCount
+            snapshot.contiguousByteCount =
+                download.partial.file == nil
+                ? download.partial.claimed.contiguousByteCount : download.partial.written.contiguousByteCount
+        }
+        if download.phase == .downloading {
+            snapshot.bytesPerSecond = download.speed.bytesPerSecond(nowNanoseconds: now)
+            if let total = record.entity?.totalByteCount {
+                snapshot.etaMilliseconds = download.speed.etaMilliseconds(
+                    remainingByteCount: total - snapshot.receivedByteCount, nowNanoseconds: now)
+            }
+        }
+        return snapshot
+    }
+
+    /// A download that this process does not hold, as the store has it.
+    func snapshot(of loaded: LoadedRecord) -> DownloadSnapshot {
+        let owner: Ownership =
+            switch loaded.ownership {
+            case .own: .self
+            case .other: .other
+            case .none, .dead: .none
+            }
+        return snapshot(of: loaded.record, owner: owner)
+    }
+
+    private func snapshot(of record: DownloadRecord, owner: Ownership) -> DownloadSnapshot {
+        let total = record.entity?.totalByteCount
+        let held = record.state == .completed ? ByteRangeSet(0, total ?? 0) : claimedRanges(record)
+        return DownloadSnapshot(
+            id: record.id,
+            url: record.url,
+            finalURL: record.finalURL,
+            path: record.path,
+            partialPath: record.state.isFinal ? nil : record.partialPath,
+            suggestedFileName: record.suggestedFileName,
+            contentType: record.contentType,
+            state: record.state,
+            reason: record.reason,
+            phase: nil,
+            owner: owner,
+            receivedByteCount: held.byteCount,
+            totalByteCount: total,
+            transferredByteCount: record.transferredByteCount,
+            contiguousByteCount: held.contiguousByteCount,
+            connections: 0,
+            attempt: Int(clamping: record.attempt),
+            isResumable: nil,
+            transfer: record.transfer,
+            retryAtUnixMilliseconds: record.retryAtMilliseconds,
+            checksum: record.checksum,
+            failure: record.failure,
+            priority: record.priority,
+            metadataText: record.metadataText,
+            createdAtUnixMilliseconds: record.createdAtMilliseconds,
+            updatedAtUnixMilliseconds: record.updatedAtMilliseconds,
+            completedAtUnixMilliseconds: record.completedAtMilliseconds,
+            revision: record.revision
+        )
+    }
+
+    /// What the record says is there; believed only once the partial has been opened.
+    func claimedRanges(_ record: DownloadRecord) -> ByteRangeSet {
+        guard let identity = record.partial else { return ByteRangeSet() }
+        return record.trustedRanges(bootID: bootID, mountID: record.written?.mountID, partial: identity)
+    }
+}

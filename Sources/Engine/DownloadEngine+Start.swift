@@ -1,0 +1,210 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// `start`: look at the destination, let the store decide, begin.
+extension DownloadEngine {
+    /// Starts a download, or finds the one that a repeated request means; answers when its record is durable.
+    ///
+    /// The destination is looked at first (on a file worker); then one transaction decides whether the request makes a
+    /// record, finds one, takes an interrupted one over, or conflicts.
+    package func start(_ request: StartRequest, reply: @escaping Reply<StartAnswer>) {
+        pipeline.append(.start { [self] in beginStart(request, reply) })
+    }
+
+    private func beginStart(_ request: StartRequest, _ reply: @escaping Reply<StartAnswer>) {
+        let place = starts.take()
+        if isSuspended { return endStart(place, reply, .failure(.shuttingDown)) }
+        let source: ParsedURL
+        do throws(URLError) {
+            source = try URLParser.parse(request.url)
+        } catch {
+            return endStart(place, reply, .failure(.unsupportedURL(message: error.message)))
+        }
+        let (directory, name) = split(request.destination)
+        let job = FileJob.inspect(
+            directory: directory, name: name, partialName: name.map { $0 + FileName.partialSuffix })
+        submit(job) { [self] outcome in
+            decideStart(place, request, source, directory, outcome, reply)
+        }
+    }
+
+    private func decideStart(
+        _ place: UInt64,
+        _ request: StartRequest,
+        _ source: ParsedURL,
+        _ directory: String,
+        _ outcome: FileOutcome,
+        _ reply: @escaping Reply<StartAnswer>
+    ) {
+        var refusal: EngineError?
+        var status: DestinationStatus?
+        switch outcome {
+        case .inspected(let inspected):
+            status = inspected
+            refusal = whyRefused(request, directory, inspected)
+        case .failed(let error): refusal = EngineError(error, directory: directory)
+        default: refusal = .storageFailure(message: "the destination could not be looked at")
+        }
+        var candidate = StartCandidate(record: newRecord(request), isIDGiven: request.id != nil)
+        // A destination that is of no use now may still belong to a download that the request means.
+        candidate.mayInsert = refusal == nil
+        submit(.start(candidate)) { [self] outcome in
+            starts.resolve(place) { [self] in startDecided(request, refusal, status, outcome, reply) }
+            pumpStarts()
+        }
+    }
+
+    /// Answers starts whose turn it is.
+    private func pumpStarts() {
+        while let body = starts.popResolved() {
+            pipeline.startEnded()
+            body()
+        }
+        pumpPipeline()
+    }
+
+    private func endStart(
+        _ place: UInt64, _ reply: @escaping Reply<StartAnswer>, _ result: Result<StartAnswer, EngineError>
+    ) {
+        starts.resolve(place) { [self] in answer { reply(result) } }
+        pumpStarts()
+    }
+
+    /// What stands in the way of a new download to that destination.
+    private func whyRefused(_ request: StartRequest, _ directory: String, _ status: DestinationStatus) -> EngineError? {
+        switch status.directory {
+        case .missing, .notDirectory: return .directoryMissing(path: directory)
+        case .present: break
+        }
+        guard status.isWritable else { return .permissionDenied(path: directory) }
+        guard case .file(let path) = request.destination else { return nil }
+        switch (status.atName, request.options.ifExists) {
+        case (.nothing, _), (_, .rename), (.regular, .overwrite), (.regular, .skip): return nil
+        case (.regular, .error), (.directory, _), (.other, _): return .destinationExists(path: path)
+        }
+    }
+
+    /// The record that the request makes if nothing stands in its way.
+    private func newRecord(_ request: StartRequest) -> DownloadRecord {
+        var record = DownloadRecord(
+            id: request.id ?? newID(),
+            url: request.url,
+            state: request.startsPaused ? .paused : .queued,
+            reason: request.startsPaused ? .user : nil,
+            intent: request.startsPaused ? .paused : .run,
+            createdAtMilliseconds: unixMilliseconds()
+        )
+        switch request.destination {
+        case .file(let path):
+            record.requestedPath = path
+            record.path = path
+            record.partialPath = path + FileName.partialSuffix
+        case .directory(let path): record.requestedDirectory = path
+        }
+        record.ifExists = request.options.ifExists
+        record.checksum = request.options.checksum
+        record.priority = request.options.priority
+        record.optionsText = OptionsText.encode(request.options)
+        record.headersText = OptionsText.encode(request.options.headers)
+        record.metadataText = request.metadataText
+        record.owner = store.session.number
+        return record
+    }
+
+    /// Ten random bytes in letters and digits; begins with a letter so that no shell takes it for an option or a number.
+    private func newID() -> String {
+        let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
+        let letters = (0..<15).map { _ in alphabet[Int.random(in: 0..<32)] }
+        return "d" + String(letters)
+    }
+
+    private func startDecided(
+        _ request: StartRequest,
+        _ refusal: EngineError?,
+        _ status: DestinationStatus?,
+        _ outcome: StoreOutcome,
+        _ reply: @escaping Reply<StartAnswer>
+    ) {
+        switch outcome {
+        case .started(.created(let record)):
+            let download = hold(LoadedRecord(record: record, ownership: .own))
+            if case .present(let volume)? = status?.directory { download.volume = volume }
+            answerStart(download, isCreated: true, isResumed: false, reply)
+            tell(download)
+            if case .regular? = status?.atName, download.record.ifExists == .skip {
+                download.record.transfer = TransferOrigin(mode: .unchanged, offset: 0)
+                change(download, to: .completed)
+            } else if download.record.state == .queued {
+                enqueue(download)
+            }
+        case .started(.takenOver(let loaded)):
+            let download = hold(loaded)
+            download.record.intent = .run
+            change(download, to: .queued)
+            answerStart(download, isCreated: false, isResumed: true, reply)
+            enqueue(download)
+        case .started(.existing(let loaded)):
+            let found = downloads[loaded.record.id].map { snapshot(of: $0) } ?? snapshot(of: loaded)
+            answer { reply(.success(StartAnswer(download: found, isCreated: false, isResumed: false))) }
+        case .started(.idConflict(let loaded, let differs)):
+            let names = differs.map { $0.rawValue }
+            answer { reply(.failure(.idConflict(id: loaded.record.id, differs: names))) }
+        case .started(.destinationConflict(let id)):
+            let path = request.destination.path
+            answer { reply(.failure(.destinationHeld(path: path, id: id))) }
+        case .started(.ownedElsewhere(let loaded)):
+            answer { reply(.failure(.lockedElsewhere(id: loaded.record.id))) }
+        case .started(.absent):
+            answer { reply(.failure(refusal ?? .storageFailure(message: "the download was not recorded"))) }
+        case .failed(let error): answer { reply(.failure(.storageFailure(message: error.message))) }
+        default: answer { reply(.failure(.storageFailure(message: "unexpected answer to a start"))) }
+        }
+    }
+
+    private func answerStart(
+        _ download: Download, isCreated: Bool, isResumed: Bool, _ reply: @escaping Reply<StartAnswer>
+    ) {
+        let snapshot = snapshot(of: download)
+        answer { [self] in
+            reply(.success(StartAnswer(download: withRevision(snapshot), isCreated: isCreated, isResumed: isResumed)))
+        }
+    }
+
+    /// Takes a record into this process's hands.
+    func hold(_ loaded: LoadedRecord) -> Download {
+        if let held = downloads[loaded.record.id] { return held }
+        var record = loaded.record
+        record.owner = store.session.number
+        let download = Download(record: record, source: try? URLParser.parse(record.url))
+        download.partial.durable = record.durable
+        download.partial.claimed = claimedRanges(record)
+        download.highWaterByteCount = download.partial.claimed.byteCount
+        downloads[record.id] = download
+        return download
+    }
+
+    private func split(_ destination: StartRequest.Destination) -> (directory: String, name: String?) {
+        switch destination {
+        case .directory(let path): return (path, nil)
+        case .file(let path):
+            guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+            let directory = slash == path.utf8.startIndex ? "/" : String(path[..<slash])
+            return (directory, String(path[path.utf8.index(after: slash)...]))
+        }
+    }
+}
+
+extension EngineError {
+    /// What a failed look at a destination means to who asked for it.
+    init(_ error: FileError, directory: String) {
+        self =
+            switch error.downloadFailure.kind {
+            case .permissionDenied: .permissionDenied(path: directory)
+            case .destinationGone: .directoryMissing(path: directory)
+            default: .storageFailure(message: error.downloadFailure.message)
+            }
+    }
+}

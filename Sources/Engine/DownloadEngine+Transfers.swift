@@ -1,0 +1,366 @@
+internal import Core
+internal import Curl
+internal import Platform
+internal import Store
+
+/// From a queued download to body bytes: admission, requests, the gate's verdict, redirects.
+extension DownloadEngine {
+    static let userAgent = "towline/1.0"
+
+    /// Starts what the queue lets start.
+    func admitQueued() {
+        guard !isSuspended else { return }
+        while let id = queue.admitNext(settings) {
+            guard let download = downloads[id], download.record.state == .queued else {
+                queue.leave(id)
+                continue
+            }
+            begin(download)
+        }
+    }
+
+    /// Puts a download at the end of the queue, as of now.
+    func enqueue(_ download: Download) {
+        let host = download.source.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? ""
+        queue.add(download.id, host: host, priority: download.record.priority)
+    }
+
+    /// It has a slot: opens what is held, or connects at once when nothing is.
+    private func begin(_ download: Download) {
+        change(download, to: .active, phase: .connecting)
+        download.quirks = RangeQuirks()
+        download.restartCount = 0
+        download.bodyEnd = nil
+        if download.record.isFinalizing { return lookForPublished(download) }
+        if download.partial.file == nil, download.record.partial != nil {
+            openPartial(download)
+        } else {
+            connect(download)
+        }
+    }
+
+    /// Asks for what is missing, at the original URL: a redirect's target may have expired.
+    func connect(_ download: Download) {
+        guard let source = download.source else {
+            let failure = DownloadFailure(.unsupportedUrl, "the recorded URL is not usable", isRetryable: false)
+            return fail(download, failure)
+        }
+        download.cookies = CookieJar()
+        var quirks = download.quirks
+        if brokenIfRangeOrigins.contains(source.origin) { quirks.isIfRangeBroken = true }
+        let plan = ResumePlanner.plan(
+            entity: download.record.entity,
+            held: download.partial.submitted,
+            resumePolicy: download.options.resumePolicy,
+            hasChecksum: download.record.checksum != nil,
+            quirks: quirks
+        )
+        switch plan {
+        case .nothingMissing: bodyIsComplete(download)
+        case .range(let asked): sendFirst(download, to: source, asked: asked)
+        case .whole(let why):
+            download.quirks.rangesGivenUp = why
+            sendFirst(download, to: source, asked: nil)
+        }
+    }
+
+    private func sendFirst(_ download: Download, to source: ParsedURL, asked: RangeRequest?) {
+        let range = asked.map { "bytes=\($0.fieldValue)" }
+        download.trail.beginAttempt(atUnixMilliseconds: unixMilliseconds(), requestedRange: range)
+        change(download, phase: .connecting)
+        send(download, to: source, headers: download.headers, hopCount: 0, asked: asked)
+    }
+
+    /// Makes one request of a chain and hands it to libcurl.
+    private func send(
+        _ download: Download,
+        to url: ParsedURL,
+        headers: [HeaderField],
+        hopCount: Int,
+        asked: RangeRequest?
+    ) {
+        let tag = nextTransferTag
+        nextTransferTag += 1
+        let request = TransferRequest(
+            url: url,
+            headerFields: fields(download, url, headers, asked),
+            range: asked?.fieldValue,
+            userInfo: hopCount == 0 ? url.userInfo : nil,
+            connectTimeoutMilliseconds: download.options.connectTimeoutMilliseconds,
+            stallTimeoutMilliseconds: download.options.stallTimeoutMilliseconds,
+            receiveBufferByteCount: receiveBufferByteCount(),
+            tag: tag
+        )
+        do throws(CurlError) {
+            let transfer = try Transfer(request)
+            let exchange = Exchange(transfer: transfer, url: url, headers: headers, hopCount: hopCount, asked: asked)
+            exchange.lastFlushAt = now
+            try session.add(transfer)
+            download.exchange = exchange
+            transferring[tag] = download
+            supplyBuffers(download)
+            startTicking()
+        } catch {
+            let failure = DownloadFailure(.internal, "libcurl cannot begin: \(error.detail)", isRetryable: true)
+            attemptFailed(download, failure)
+        }
+    }
+
+    private func fields(
+        _ download: Download, _ url: ParsedURL, _ headers: [HeaderField], _ asked: RangeRequest?
+    ) -> [HeaderField] {
+        var fields = headers
+        if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("User-Agent") }) {
+            fields.append(HeaderField("User-Agent", download.options.userAgent ?? Self.userAgent))
+        }
+        if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("Cookie") }),
+            let cookies = download.cookies.header(for: url.origin)
+        {
+            fields.append(HeaderField("Cookie", cookies))
+        }
+        if let ifRange = asked?.ifRange { fields.append(HeaderField("If-Range", ifRange)) }
+        return fields
+    }
+
+    /// What libcurl reads at once: much for few transfers, little for many.
+    private func receiveBufferByteCount() -> Int {
+        let share = (8 << 20) / max(1, queue.activeCount)
+        return min(max(share, 64 << 10), BufferPool.maxReceiveBufferByteCount)
+    }
+
+    // MARK: - News from libcurl
+
+    /// Lets libcurl work, then acts on what its callbacks recorded.
+    func runTransfers() {
+        do throws(CurlError) {
+            try session.perform()
+        } catch {
+            note(.error, "libcurl: \(error.operation): \(error.detail)", nil)
+        }
+        for transfer in session.takeNews() { noticed(transfer) }
+        feedStarving()
+    }
+
+    private func noticed(_ transfer: Transfer) {
+        guard let download = transferring[transfer.tag], let exchange = download.exchange,
+            exchange.transfer === transfer
+        else { return }
+        if exchange.plan == nil, let head = transfer.head { judge(download, exchange, head) }
+        // The verdict may have dropped or replaced the exchange.
+        guard download.exchange === exchange else { return }
+        if let plan = exchange.plan {
+            advancedIDs.insert(download.id)
+            if let outcome = transfer.outcome { return bodyEnded(download, exchange, plan, outcome) }
+            if isTooLarge(download, exchange) { return }
+            collectFull(download, exchange)
+            pumpPartial(download)
+            supplyBuffers(download)
+        } else if let outcome = transfer.outcome {
+            recordTimes(download, exchange)
+            dropExchange(download)
+            var failure = DownloadFailure(.protocol, "the server sent no response", isRetryable: true)
+            if case .failed(let reason) = outcome { failure = reason }
+            attemptFailed(download, failure)
+        } else {
+            supplyBuffers(download)
+        }
+    }
+
+    /// Fails a body of unknown length that has grown beyond the host's limit; the gate sees to known lengths.
+    private func isTooLarge(_ download: Download, _ exchange: Exchange) -> Bool {
+        guard let limit = download.options.maxFileByteCount,
+            exchange.nextOffset + Int64(exchange.transfer.bufferedByteCount) > limit
+        else { return false }
+        dropExchange(download)
+        fail(download, DownloadFailure(.sizeLimit, "the file is larger than \(limit) bytes", isRetryable: false))
+        return true
+    }
+
+    /// Asks the gate about a response, and does what it says.
+    private func judge(_ download: Download, _ exchange: Exchange, _ head: ResponseHead) {
+        addHop(download, exchange, head)
+        download.cookies.store(head.values("Set-Cookie"), from: exchange.url.origin)
+        let context = GateContext(
+            entity: download.record.entity,
+            held: download.partial.submitted,
+            asked: exchange.asked,
+            onChange: download.options.onChange,
+            resumePolicy: download.options.resumePolicy,
+            hasChecksum: download.record.checksum != nil,
+            maxFileByteCount: download.options.maxFileByteCount,
+            urlPath: exchange.url.path,
+            nowSeconds: unixMilliseconds() / 1_000,
+            restartCount: download.restartCount,
+            quirks: download.quirks
+        )
+        let decision = ResponseGate.decide(context, head)
+        if case .accept(let plan) = decision { return accept(download, exchange, plan, head) }
+        recordTimes(download, exchange)
+        dropExchange(download)
+        switch decision {
+        case .accept: break
+        case .redirect(let location): follow(download, exchange, location)
+        case .finishedAlready: bodyIsComplete(download)
+        case .retry(let advice): attemptFailed(download, advice.failure, advice)
+        case .retryWithoutRange(let why):
+            download.restartCount += 1
+            download.quirks.rangesGivenUp = why
+            connect(download)
+        case .retryWithoutIfRange:
+            download.restartCount += 1
+            download.quirks.isIfRangeBroken = true
+            brokenIfRangeOrigins.insert(exchange.url.origin)
+            connect(download)
+        case .remoteChanged(let why):
+            let message = "the file on the server is not the one that part of is held (\(why.rawValue))"
+            fail(download, DownloadFailure(.remoteChanged, message, isRetryable: false))
+        case .needsURL(let failure):
+            download.record.failure = failure
+            stop(download)
+            change(download, to: .waiting, reason: .needsUrl)
+        case .fail(let failure): fail(download, failure)
+        }
+    }
+
+    private func accept(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ head: ResponseHead) {
+        var plan = plan
+        if plan.origin.mode == .fresh, let why = download.lossReason {
+            plan.origin = TransferOrigin(mode: .restarted, offset: 0, why: why)
+        }
+        download.lossReason = nil
+        exchange.plan = plan
+        exchange.nextOffset = plan.firstOffset
+        exchange.lastFlushAt = now
+        if plan.discardsHeld {
+            download.restartCount += 1
+            discardHeld(download)
+            // The new version may well be resumable; only a server that refuses ranges stays given up.
+            if plan.origin.why != .rangeIgnored, plan.origin.why != .rangeRejected {
+                download.quirks.rangesGivenUp = nil
+            }
+        }
+        let isKnown = download.record.entity == plan.entity && !plan.discardsHeld
+        download.record.entity = plan.entity
+        download.record.contentType = plan.entity.contentType
+        download.record.transfer = plan.origin
+        download.record.failure = nil
+        download.record.finalURL = exchange.hopCount == 0 ? nil : Redaction.url(exchange.url.absoluteString)
+        if download.record.suggestedFileName == nil {
+            download.record.suggestedFileName = FileName.suggested(
+                contentDisposition: head.value("Content-Disposition"),
+                urlPath: suggestivePath(download, exchange)
+            )
+        }
+        download.trail.updateAttempt { $0.origin = plan.origin }
+        if !isKnown, download.partial.stage == .ready { commitBeforeWriting(download) }
+        download.speed.record(nowNanoseconds: now, byteCount: download.transferredByteCount)
+        change(download, phase: .downloading)
+        if let byteCount = plan.byteCount { exchange.transfer.limitBody(to: byteCount) }
+    }
+
+    /// The path that a file name may be taken from: where the redirects ended, unless that names nothing.
+    private func suggestivePath(_ download: Download, _ exchange: Exchange) -> String {
+        let path = exchange.url.path
+        return path.hasSuffix("/") ? download.source?.path ?? path : path
+    }
+
+    private func follow(_ download: Download, _ exchange: Exchange, _ location: String) {
+        do throws(URLError) {
+            let target = try URLParser.resolve(location, against: exchange.url)
+            let decision = RedirectPolicy.decide(
+                from: Origin(exchange.url.origin),
+                to: Origin(target.origin),
+                hopCount: exchange.hopCount,
+                headers: exchange.headers
+            )
+            switch decision {
+            case .follow(let headers):
+                send(download, to: target, headers: headers, hopCount: exchange.hopCount + 1, asked: exchange.asked)
+            case .denied(let failure): fail(download, failure)
+            }
+        } catch {
+            let message = "the server redirects to a URL that is not usable: \(error.message)"
+            fail(download, DownloadFailure(.redirectDenied, message, isRetryable: false))
+        }
+    }
+
+    // MARK: - Buffers
+
+    /// Sees that the transfer has room for what comes, as far as its share and the pool allow.
+    func supplyBuffers(_ download: Download) {
+        guard let exchange = download.exchange, !exchange.transfer.isFinished else { return }
+        var given = 0
+        while exchange.transferBufferCount < wantedBufferCount(exchange, given: given),
+            exchange.bufferCount < BufferPool.maxBuffersPerTransfer
+        {
+            guard let buffer = buffers.take() else {
+                starving.append(download)
+                break
+            }
+            exchange.bufferCount += 1
+            exchange.transferBufferCount += 1
+            given += 1
+            exchange.transfer.give(buffer)
+        }
+        // Without new room it would only pause again.
+        if given > 0 { exchange.transfer.resumeReceiving() }
+    }
+
+    /// One to begin with; once the gate has let the body in, a spare behind the one being filled if it may not fit.
+    private func wantedBufferCount(_ exchange: Exchange, given: Int) -> Int {
+        guard let plan = exchange.plan else { return 1 }
+        let fits = BufferPool.bufferByteCount - Transfer.maxPieceByteCount
+        let isSmall = plan.byteCount.map { $0 <= Int64(fits) } ?? false
+        let paused = exchange.transfer.isPaused && given == 0 ? exchange.transferBufferCount + 1 : 1
+        return max(isSmall ? 1 : 2, paused)
+    }
+
+    private func feedStarving() {
+        let waiting = starving
+        starving.removeAll(keepingCapacity: true)
+        for download in waiting { supplyBuffers(download) }
+    }
+
+    /// Takes the exchange off libcurl; bytes that were not collected before are lost.
+    func dropExchange(_ download: Download) {
+        guard let exchange = download.exchange else { return }
+        download.record.transferredByteCount = download.transferredByteCount
+        download.exchange = nil
+        transferring[exchange.transfer.tag] = nil
+        session.cancel(exchange.transfer)
+        for buffer in exchange.takeAllBuffers() { buffers.give(buffer) }
+        download.speed.pause()
+    }
+
+    // MARK: - The trail
+
+    private func addHop(_ download: Download, _ exchange: Exchange, _ head: ResponseHead) {
+        let address = exchange.transfer.metrics.primaryAddress
+        download.trail.add(
+            Inspection.Hop(
+                url: Redaction.url(exchange.url.absoluteString),
+                status: head.status,
+                remoteAddress: address.isEmpty ? nil : address,
+                atUnixMilliseconds: unixMilliseconds()
+            )
+        )
+    }
+
+    func recordTimes(_ download: Download, _ exchange: Exchange) {
+        let metrics = exchange.transfer.metrics
+        func milliseconds(_ microseconds: Int64) -> Int64? { microseconds > 0 ? microseconds / 1_000 : nil }
+        download.trail.updateAttempt { attempt in
+            attempt.receivedByteCount += exchange.plan == nil ? 0 : exchange.transfer.receivedByteCount
+            attempt.nameLookupMilliseconds = milliseconds(metrics.nameLookupMicroseconds)
+            attempt.connectMilliseconds = milliseconds(metrics.connectMicroseconds)
+            attempt.tlsMilliseconds = milliseconds(metrics.tlsMicroseconds)
+            attempt.firstByteMilliseconds = milliseconds(metrics.firstByteMicroseconds)
+        }
+    }
+}
+
+extension Origin {
+    init(_ origin: ParsedURL.Origin) {
+        self.init(scheme: origin.scheme.rawValue, host: origin.host, port: origin.port)
+    }
+}

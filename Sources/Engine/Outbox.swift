@@ -1,0 +1,45 @@
+/// Answers and events on their way to the client, held back until what they tell is on disk.
+///
+/// Everything leaves in the order it came in. An entry that was appended before a commit was submitted waits for that
+/// commit; one appended while nothing is to be committed waits only for those before it.
+struct Outbox {
+    enum Entry {
+        case event(DownloadSnapshot)
+        case reply(() -> Void)
+    }
+    private struct Waiting {
+        var entry: Entry
+        /// The last store operation that must have ended first; nil until `seal` says.
+        var ticket: UInt64?
+    }
+    private var entries: [Waiting] = []
+    private var head = 0
+    private var unsealedFrom = 0
+
+    var isEmpty: Bool { head == entries.count }
+
+    mutating func append(_ entry: Entry) {
+        entries.append(Waiting(entry: entry, ticket: nil))
+    }
+
+    /// Binds all entries since the last call to the store operation `ticket`.
+    mutating func seal(ticket: UInt64) {
+        while unsealedFrom < entries.count {
+            entries[unsealedFrom].ticket = ticket
+            unsealedFrom += 1
+        }
+    }
+
+    /// The next entry whose commit has ended.
+    mutating func popReady(completedTicket: UInt64) -> Entry? {
+        guard head < entries.count, let ticket = entries[head].ticket, ticket <= completedTicket else { return nil }
+        let entry = entries[head].entry
+        head += 1
+        if head > 1_024 && head * 2 > entries.count {
+            entries.removeFirst(head)
+            unsealedFrom -= head
+            head = 0
+        }
+        return entry
+    }
+}

@@ -1,0 +1,50 @@
+/// Requests in the order they came, so that each sees what those before it did.
+///
+/// Starts go in flight together (their record is decided by the store, in order); anything else waits until the starts
+/// before it are decided, and until a step that needs the store or the disk has ended.
+struct RequestPipeline {
+    enum Step {
+        /// Begins a start; ends with `startEnded`.
+        case start(() -> Void)
+        /// Runs alone; blocks what follows if it calls `block`.
+        case run(() -> Void)
+    }
+    private var steps: [Step] = []
+    private var head = 0
+    private(set) var startsInFlight = 0
+    private var blockers = 0
+
+    var isIdle: Bool { head == steps.count && startsInFlight == 0 && blockers == 0 }
+
+    mutating func append(_ step: Step) {
+        steps.append(step)
+    }
+
+    /// The next step that may begin now.
+    mutating func popReady() -> Step? {
+        guard head < steps.count, blockers == 0 else { return nil }
+        let step = steps[head]
+        switch step {
+        case .start: startsInFlight += 1
+        case .run: if startsInFlight > 0 { return nil }
+        }
+        head += 1
+        if head == steps.count || head > 1_024 {
+            steps.removeFirst(head)
+            head = 0
+        }
+        return step
+    }
+
+    mutating func startEnded() {
+        startsInFlight -= 1
+    }
+
+    mutating func block() {
+        blockers += 1
+    }
+
+    mutating func unblock() {
+        blockers -= 1
+    }
+}
