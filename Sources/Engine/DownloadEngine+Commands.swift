@@ -117,23 +117,29 @@ extension DownloadEngine {
     }
 
     private func performOnAll(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
-        adoptThoseWithoutOwner { [self] in
+        // What nobody works on is paused already.
+        let adopt = run.command == .pause ? { $0() } : adoptThoseWithoutOwner
+        adopt { [self] in
             let ids = downloads.values.filter { !$0.record.state.isFinal }.map(\.id).sorted()
             perform(run, onAll: ids[...], reply)
         }
     }
 
     /// Everything paused that no living process owns becomes ours.
-    private func adoptThoseWithoutOwner(then body: @escaping () -> Void) {
+    private func adoptThoseWithoutOwner(_ body: @escaping () -> Void) {
         submit(.adoptAll(AdoptionFilter(states: [.queued, .active, .waiting, .paused]))) { [self] outcome in
             guard case .adopted(let loaded, let isComplete) = outcome else { return body() }
             for record in loaded { _ = hold(record) }
-            if isComplete { body() } else { adoptThoseWithoutOwner(then: body) }
+            if isComplete { body() } else { adoptThoseWithoutOwner(body) }
         }
     }
 
     /// Performs on one download, taking it over first where it is nobody's.
-    private func perform(_ run: CommandRun, on id: String, then next: @escaping () -> Void) {
+    ///
+    /// - Parameter mayAsk: false once a living owner has been asked for it in vain.
+    private func perform(
+        _ run: CommandRun, on id: String, mayAsk: Bool = true, then next: @escaping () -> Void
+    ) {
         if let download = downloads[id] {
             if download.isPublishing {
                 // The rename is under way: waits for what comes of it.
@@ -143,6 +149,8 @@ extension DownloadEngine {
         }
         submit(.get(id: id)) { [self] outcome in
             switch outcome {
+            case .loaded(let loaded) where loaded.ownership == .other && mayAsk:
+                askForHandover(id) { [self] _ in perform(run, on: id, mayAsk: false, then: next) }
             case .loaded(let loaded): applyToStored(run, loaded, then: next)
             case .notFound:
                 run.fail(id, .downloadNotFound(id: id))

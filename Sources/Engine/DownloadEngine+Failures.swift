@@ -123,6 +123,7 @@ extension DownloadEngine {
             case .tick: tick()
             case .retryCommit: retryCommit()
             case .forceQuiet(let download, let generation): forceQuiet(download, generation)
+            case .run(let body): body()
             }
         }
     }

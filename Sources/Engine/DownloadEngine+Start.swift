@@ -51,9 +51,19 @@ extension DownloadEngine {
         var candidate = StartCandidate(record: newRecord(request), isIDGiven: request.id != nil)
         // A destination that is of no use now may still belong to a download that the request means.
         candidate.mayInsert = refusal == nil
-        submit(.start(candidate)) { [self] outcome in
+        decide(candidate, mayAsk: true) { [self] outcome in
             starts.resolve(place) { [self] in startDecided(request, refusal, status, outcome, reply) }
             pumpStarts()
+        }
+    }
+
+    /// Lets the store decide; a download of a process whose host has gone is asked for first.
+    private func decide(_ candidate: StartCandidate, mayAsk: Bool, then body: @escaping (StoreOutcome) -> Void) {
+        submit(.start(candidate)) { [self] outcome in
+            guard mayAsk, case .started(.ownedElsewhere(let loaded)) = outcome else { return body(outcome) }
+            askForHandover(loaded.record.id) { [self] isFree in
+                if isFree { decide(candidate, mayAsk: false, then: body) } else { body(outcome) }
+            }
         }
     }
 
@@ -178,6 +188,8 @@ extension DownloadEngine {
         if let held = downloads[loaded.record.id] { return held }
         var record = loaded.record
         record.owner = store.session.number
+        // The name is recorded first, what follows from it a moment later.
+        if record.partialPath == nil { record.partialPath = record.path.map { $0 + FileName.partialSuffix } }
         let download = Download(record: record, source: try? URLParser.parse(record.url))
         download.partial.durable = record.durable
         download.partial.claimed = claimedRanges(record)

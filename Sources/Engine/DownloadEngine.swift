@@ -175,4 +175,5 @@ enum EngineTimer {
     case retryCommit
     /// What waits for bytes on their way to a slow disk goes on without them.
     case forceQuiet(Download, generation: UInt64)
+    case run(() -> Void)
 }

@@ -25,6 +25,12 @@ enum RecordQuery: Int, CaseIterable {
     case sequenceOfID
     case changesAfter
     case counts
+    case insertYielding
+    case isYielding
+    case trimYielding
+    case insertHandover
+    case deleteHandover
+    case handovers
 
     var sql: String {
         switch self {
@@ -67,6 +73,12 @@ enum RecordQuery: Int, CaseIterable {
         case .changesAfter:
             "SELECT revision, sequence, state, owner, id FROM download WHERE revision>?1 ORDER BY revision"
         case .counts: "SELECT state, owner, count(*) FROM download GROUP BY state, owner"
+        case .insertYielding: "INSERT OR REPLACE INTO yielding(session) VALUES(?1)"
+        case .isYielding: "SELECT session FROM yielding WHERE session=?1"
+        case .trimYielding: "DELETE FROM yielding WHERE session=?1"
+        case .insertHandover: "INSERT OR REPLACE INTO handover(id) VALUES(?1)"
+        case .deleteHandover: "DELETE FROM handover WHERE id=?1"
+        case .handovers: "SELECT handover.id FROM handover JOIN download USING(id) WHERE owner=?1"
         }
     }
 

@@ -110,6 +110,40 @@ final class RecordTable {
         _ = try change(.delete) { statement throws(StoreError) in try statement.bind(1, id) }
     }
 
+    // MARK: Handing over
+
+    func insertYielding(_ session: Int64) throws(StoreError) {
+        _ = try change(.insertYielding) { statement throws(StoreError) in try statement.bind(1, session) }
+    }
+
+    func isYielding(_ session: Int64) throws(StoreError) -> Bool {
+        try !integers(.isYielding) { statement throws(StoreError) in try statement.bind(1, session) }.isEmpty
+    }
+
+    func trimYielding(_ session: Int64) throws(StoreError) {
+        _ = try change(.trimYielding) { statement throws(StoreError) in try statement.bind(1, session) }
+    }
+
+    func insertHandover(id: String) throws(StoreError) {
+        _ = try change(.insertHandover) { statement throws(StoreError) in try statement.bind(1, id) }
+    }
+
+    func deleteHandover(id: String) throws(StoreError) {
+        _ = try change(.deleteHandover) { statement throws(StoreError) in try statement.bind(1, id) }
+    }
+
+    /// The downloads of an owner that somebody else asks for.
+    func handovers(owner: Int64) throws(StoreError) -> [String] {
+        var ids: [String] = []
+        try rows(.handovers) { statement throws(StoreError) in
+            try statement.bind(1, owner)
+        } each: { statement in
+            ids.append(statement.text(0))
+            return true
+        }
+        return ids
+    }
+
     // MARK: Tombstones and counters
 
     func insertTombstone(_ tombstone: Tombstone) throws(StoreError) {

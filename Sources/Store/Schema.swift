@@ -40,6 +40,8 @@ package enum Schema {
         CREATE UNIQUE INDEX downloadPath ON download(path) WHERE path IS NOT NULL AND \(notFinal);
         CREATE INDEX downloadRequest ON download(destinationKey, url) WHERE \(notFinal);
         CREATE TABLE removed(revision INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+        CREATE TABLE yielding(session INTEGER PRIMARY KEY);
+        CREATE TABLE handover(id TEXT PRIMARY KEY) WITHOUT ROWID;
         """
 
     /// What a database is to this program.

@@ -92,10 +92,18 @@ package enum StoreOperation: Sendable {
     case list(ListQuery)
     /// → `.counted`
     case counts
+    /// This session's host has gone: it gives its downloads up when another process asks.  → `.noted`
+    case beginYielding
+    /// Asks a yielding owner for a download.  → `.noted`, `.ownedElsewhere` if it does not yield, `.loaded`, `.notFound`
+    case requestHandover(id: String)
+    /// What others have asked this session for.  → `.handovers`
+    case handovers
+    /// Forgets that a download was asked for.  → `.noted`
+    case endHandover(id: String)
 
     var isRead: Bool {
         switch self {
-        case .get, .list, .counts: true
+        case .get, .list, .counts, .handovers: true
         default: false
         }
     }
@@ -140,6 +148,8 @@ package enum StoreOutcome: Equatable, Sendable {
     indirect case deleted(LoadedRecord, revision: Int64)
     case page(ListPage)
     case counted(StoreCounts)
+    case noted
+    case handovers([String])
     case notFound
     /// This session does not own it; the record as it reads now.
     indirect case notOwned(LoadedRecord)

@@ -81,6 +81,15 @@ extension StoreWorker {
         }
     }
 
+    func requestHandover(_ id: String) throws(StoreError) -> StoreOutcome {
+        guard let record = try table.find(id: id) else { return .notFound }
+        let loaded = load(record)
+        guard loaded.ownership == .other, let owner = record.owner else { return .loaded(loaded) }
+        guard try table.isYielding(owner) else { return .ownedElsewhere(loaded) }
+        try table.insertHandover(id: id)
+        return .noted
+    }
+
     func adoptAll(_ filter: AdoptionFilter) throws(StoreError) -> StoreOutcome {
         var adopted: [LoadedRecord] = []
         for (state, reason) in storedKinds(filter) {

@@ -124,6 +124,14 @@ final class StoreWorker {
         case .get(let id): return try table.find(id: id).map { .loaded(load($0)) } ?? .notFound
         case .list(let query): return try list(query)
         case .counts: return .counted(try counts())
+        case .beginYielding:
+            try table.insertYielding(session)
+            return .noted
+        case .requestHandover(let id): return try requestHandover(id)
+        case .handovers: return .handovers(try table.handovers(owner: session))
+        case .endHandover(let id):
+            try table.deleteHandover(id: id)
+            return .noted
         }
     }
 
@@ -250,6 +258,7 @@ final class StoreWorker {
     }
 
     func removeOwnSessionIfUnnamed() {
+        try? table.trimYielding(session)
         if (try? isNamed(session)) == false { sessions.remove(session) }
     }
 

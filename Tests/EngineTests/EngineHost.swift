@@ -107,6 +107,8 @@ final class EngineHost: Sendable {
         try await ask { engine, reply in engine.inspect(id: id, reply: reply) }
     }
 
+    func beginYielding() { inbox.send { $0.beginYielding() } }
+
     func resumeInterrupted() async throws -> Int {
         try await ask { engine, reply in engine.resumeInterrupted(reply: reply) }
     }

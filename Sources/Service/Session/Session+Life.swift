@@ -57,7 +57,10 @@ extension Session {
         switch action {
         case .nothing: break
         case .drain(let verdict, let isMuted):
-            if isMuted { output.mute() }
+            if isMuted {
+                output.mute()
+                engine.beginYielding()
+            }
             leaving.drain = verdict
         case .checkpoint(let verdict):
             leaving.drain = nil

@@ -1,0 +1,78 @@
+internal import Core
+internal import Platform
+internal import Store
+
+/// Handing downloads from a process whose host has gone to one that is asked about them.
+///
+/// The asker leaves a note in the store; a yielding owner looks for notes, lets go of what they name, and the asker, which
+/// has kept trying, takes it over. An owner that does not yield is told from one that does at once.
+extension DownloadEngine {
+    static let handoverPollNanoseconds: Int64 = 250_000_000
+    static let handoverRetryNanoseconds: Int64 = 50_000_000
+    static let handoverLimitNanoseconds: Int64 = 2_500_000_000
+
+    // MARK: - The owner
+
+    /// From now on gives up a download when another process of the application asks for it.
+    package func beginYielding() {
+        submit(.beginYielding) { [self] outcome in
+            if case .noted = outcome { lookForHandovers() }
+        }
+    }
+
+    private func lookForHandovers() {
+        submit(.handovers) { [self] outcome in
+            if case .handovers(let ids) = outcome {
+                for id in ids { handOver(id) }
+            }
+            timers.add(.run { [self] in lookForHandovers() }, due: now + Self.handoverPollNanoseconds)
+        }
+    }
+
+    private func handOver(_ id: String) {
+        guard let download = downloads[id], !download.isPublishing, !download.record.state.isFinal else { return }
+        stop(download)
+        let generation = download.generation
+        timers.add(.forceQuiet(download, generation: generation), due: now + Self.quietLimitNanoseconds)
+        whenQuiet(download) { [self] in
+            guard generation == download.generation else { return }
+            closeFile(download)
+            submit(.endHandover(id: id)) { _ in }
+            let reason: StateReason = download.record.state == .paused ? download.record.reason ?? .user : .interrupted
+            change(download, to: .paused, reason: reason, isTold: false)
+            download.record.owner = nil
+            tell(download)
+            markDirty(download) { [self] isSaved in
+                guard isSaved, downloads[id] === download else { return }
+                releaseFile(download)
+                downloads[id] = nil
+                advancedIDs.remove(id)
+            }
+        }
+    }
+
+    // MARK: - The asker
+
+    /// Asks the owner of a download for it; calls back with whether it is nobody's now.
+    func askForHandover(_ id: String, then body: @escaping (Bool) -> Void) {
+        submit(.requestHandover(id: id)) { [self] outcome in
+            switch outcome {
+            case .noted: awaitHandover(id, until: now + Self.handoverLimitNanoseconds, then: body)
+            case .loaded: body(true)
+            default: body(false)
+            }
+        }
+    }
+
+    private func awaitHandover(_ id: String, until deadline: Int64, then body: @escaping (Bool) -> Void) {
+        submit(.get(id: id)) { [self] outcome in
+            guard case .loaded(let loaded) = outcome, loaded.ownership == .other else { return body(true) }
+            if now >= deadline {
+                submit(.endHandover(id: id)) { _ in }
+                return body(false)
+            }
+            let again = { [self] in awaitHandover(id, until: deadline, then: body) }
+            timers.add(.run(again), due: now + Self.handoverRetryNanoseconds)
+        }
+    }
+}

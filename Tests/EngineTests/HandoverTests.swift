@@ -1,0 +1,70 @@
+import Core
+import Engine
+import Platform
+import TestSupport
+import Testing
+
+/// A process whose host has gone gives its downloads up to one that is asked about them.
+@Suite(.timeLimit(.minutes(1)))
+struct HandoverTests {
+    let directory: TemporaryDirectory
+    var state: String { directory.path("state") }
+    var path: String { directory.path("file.bin") }
+    let bytes = randomBytes(3_000_000)
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func server(_ signal: Signal) throws -> ScriptedServer {
+        let bytes = bytes
+        return try ScriptedServer { request in
+            .file(bytes, etag: "\"v1\"") { if request.index == 0 { $0.middle = (1_000_000, signal) } }
+        }
+    }
+
+    @Test func `a yielding owner lets a pause of another process through, and keeps the bytes`() async throws {
+        let signal = try Signal()
+        let server = try server(signal)
+        let first = try EngineHost(state: state)
+        defer { first.stop() }
+        let id = try await first.start(server.url("/f"), path: path).download.id
+        _ = try await first.poll(id) { $0.receivedByteCount >= 1_000_000 }
+        first.beginYielding()
+        let second = try EngineHost(state: state)
+        defer { second.stop() }
+        _ = try await second.poll(id) { $0.owner == .other }
+        let answer = try await second.perform(.pause, id)
+        #expect(answer.download.state == .paused)
+        #expect(answer.download.receivedByteCount == 1_000_000)
+        signal.set()
+        try await second.perform(.resume, id)
+        let end = await second.end(id)
+        #expect(end.state == .completed)
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 1_000_000))
+        #expect(contents(path) == bytes)
+        let told = await first.event { $0.id == id && $0.state == .paused }
+        #expect(told.owner == Ownership.none)
+    }
+
+    @Test func `a start takes over from a yielding owner`() async throws {
+        let signal = try Signal()
+        let server = try server(signal)
+        let first = try EngineHost(state: state)
+        defer { first.stop() }
+        let id = try await first.start(server.url("/f"), path: path).download.id
+        _ = try await first.poll(id) { $0.receivedByteCount >= 1_000_000 }
+        let second = try EngineHost(state: state)
+        defer { second.stop() }
+        // Not yielding yet: told at once.
+        await #expect(throws: EngineError.lockedElsewhere(id: id)) { try await second.start(server.url("/f"), path: path) }
+        await #expect(throws: EngineError.lockedElsewhere(id: id)) { try await second.perform(.cancel, id) }
+        first.beginYielding()
+        signal.set()
+        let answer = try await second.start(server.url("/f"), path: path)
+        #expect(answer.download.id == id)
+        let end = await second.end(id)
+        #expect(end.state == .completed)
+        #expect(contents(path) == bytes)
+    }
+}
