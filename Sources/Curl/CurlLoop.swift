@@ -7,7 +7,7 @@ package protocol LoopOwner: Actor {
     func turn() -> Int32
     /// Sleeps until there is something to do, the descriptor is readable, or the time is up.
     func wait(wakeUp: Int32, timeoutMilliseconds: Int32)
-    /// Lets go of everything; nothing runs on the loop afterwards.
+    /// Lets go of everything; neither of the other two is called afterwards.
     func close()
 }
 
@@ -20,9 +20,14 @@ package protocol LoopOwner: Actor {
 /// ```
 /// The actor must hold the loop: the runtime does not. A call into the actor from outside a task, on the loop thread,
 /// is `assumeIsolated`; from elsewhere, put work into a `Mailbox` that wakes the loop, or call from a task.
+///
+/// Tasks may still call the actor when the loop has ended: their jobs then run on the global executor, one at a time, so
+/// that none of them hangs; the actor has been closed by then.
 package final class CurlLoop: SerialExecutor {
     /// The most actor jobs run between two turns, so that neither callers nor transfers starve.
     package static let maxJobsPerTurn = 256
+    /// How often that many are run before `close`, so that no caller can keep the loop up.
+    package static let maxClosingRounds = 64
     /// The longest sleep; a belt for wake-ups that something lost.
     package static let maxSleepMilliseconds: Int32 = 1_000
 
@@ -35,10 +40,11 @@ package final class CurlLoop: SerialExecutor {
     private struct Inbox {
         var jobs: [UnownedJob] = []
         var phase = Phase.idle
-        var droppedJobCount = 0
+        /// True while somebody runs the jobs that came after the end.
+        var hasLateRunner = false
     }
     private let inbox = Guarded(Inbox())
-    /// 0 while no thread runs: thread identities are used again.
+    /// The thread that runs the actor's code now; 0 for none, as thread identities are used again.
     private let threadID = Atomic<UInt>(0)
     private let wakeUp: WakeUp
 
@@ -64,7 +70,7 @@ package final class CurlLoop: SerialExecutor {
     /// Ends the loop's sleep, or its next one.
     package func wake() { wakeUp.signal() }
 
-    /// Lets the loop end after the jobs that wait and one more turn.
+    /// Lets the loop end: after the jobs that wait, one more turn, then `close`.
     package func stop() {
         inbox.withLock { if $0.phase == .running { $0.phase = .stopping } }
         wakeUp.signal()
@@ -72,24 +78,22 @@ package final class CurlLoop: SerialExecutor {
 
     package var isOnLoopThread: Bool { threadID.load(ordering: .relaxed) == Thread.current }
 
-    /// Jobs that came after the loop had ended. Their tasks stay suspended for ever: whoever stops the loop must have
-    /// ended the tasks that call its actor.
-    package var droppedJobCount: Int { inbox.withLock { $0.droppedJobCount } }
-
     // MARK: SerialExecutor
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let isFirst = inbox.withLock { inbox in
-            if inbox.phase == .stopped {
-                // No thread may run it, and at the end of the process nobody misses it.
-                inbox.droppedJobCount += 1
-                return false
-            }
+        let (isFirst, needsLateRunner) = inbox.withLock { inbox in
             inbox.jobs.append(job)
-            return inbox.jobs.count == 1
+            let needsLateRunner = inbox.phase == .stopped && !inbox.hasLateRunner
+            if needsLateRunner { inbox.hasLateRunner = true }
+            return (inbox.jobs.count == 1, needsLateRunner)
         }
-        if isFirst && !isOnLoopThread { wakeUp.signal() }
+        if needsLateRunner {
+            // Not here: the caller may hold a lock that the job wants.
+            Task.detached { [self] in runLateJobs() }
+        } else if isFirst && !isOnLoopThread {
+            wakeUp.signal()
+        }
     }
 
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
@@ -108,20 +112,44 @@ package final class CurlLoop: SerialExecutor {
             runJobs()
             let timeout = owner.assumeIsolated { $0.turn() }
             let (hasJobs, isStopping) = inbox.withLock { (!$0.jobs.isEmpty, $0.phase == .stopping) }
-            if isStopping && !hasJobs { break }
+            if isStopping { break }
             let longest = timeout < 0 ? Self.maxSleepMilliseconds : min(timeout, Self.maxSleepMilliseconds)
             let descriptor = wakeUp.raw
             owner.assumeIsolated { $0.wait(wakeUp: descriptor, timeoutMilliseconds: hasJobs ? 0 : longest) }
             // Drained before the inbox and the owner's mailboxes are looked at: a later signal ends the next sleep.
             wakeUp.drain()
         }
-        owner.assumeIsolated { $0.close() }
-        inbox.withLock { inbox in
-            inbox.phase = .stopped
-            inbox.droppedJobCount += inbox.jobs.count
-            inbox.jobs = []
+        runLastJobs()
+        owner.assumeIsolated { owner in
+            _ = owner.turn()
+            owner.close()
         }
         threadID.store(0, ordering: .relaxed)
+        let needsLateRunner = inbox.withLock { inbox in
+            inbox.phase = .stopped
+            inbox.hasLateRunner = !inbox.jobs.isEmpty
+            return inbox.hasLateRunner
+        }
+        if needsLateRunner { Task.detached { [self] in runLateJobs() } }
+    }
+
+    /// Takes the loop thread's place when it has ended, for as long as there are jobs.
+    private func runLateJobs() {
+        threadID.store(Thread.current, ordering: .relaxed)
+        var isDone = false
+        while !isDone {
+            runJobs()
+            isDone = inbox.withLock { inbox in
+                guard inbox.jobs.isEmpty else { return false }
+                threadID.store(0, ordering: .relaxed)
+                inbox.hasLateRunner = false
+                return true
+            }
+        }
+    }
+
+    private func runLastJobs() {
+        for _ in 0..<Self.maxClosingRounds where !inbox.withLock({ $0.jobs.isEmpty }) { runJobs() }
     }
 
     private func runJobs() {

@@ -8,6 +8,7 @@ package final class MultiSession {
     private let multi: MultiHandle
     private var transfers: [ObjectIdentifier: Transfer] = [:]
     private var news: [Transfer] = []
+    private var isClosed = false
 
     /// - Parameter maxIdleConnectionCount: how many idle connections to keep for reuse, at least 64.
     package init(maxIdleConnectionCount: Int = 64) throws(CurlError) {
@@ -24,8 +25,12 @@ package final class MultiSession {
     /// How many transfers run, paused ones included.
     package var activeCount: Int { transfers.count }
 
-    /// Starts a transfer at the next `perform`.
+    /// Starts a transfer at the next `perform`; throws when the session is closed or there is no memory.
     package func add(_ transfer: Transfer) throws(CurlError) {
+        if isClosed {
+            let code = Int(CURLM_BAD_HANDLE.rawValue)
+            throw CurlError(code: code, operation: "multi add_handle", detail: "the session is closed")
+        }
         try transfer.attach(to: multi, of: self)
         transfers[ObjectIdentifier(transfer)] = transfer
     }
@@ -67,8 +72,9 @@ package final class MultiSession {
         multi.poll(wakeUp: wakeUp, timeoutMilliseconds: news.isEmpty ? timeoutMilliseconds : 0)
     }
 
-    /// Cancels all transfers and forgets the news.
+    /// Cancels all transfers and forgets the news; no transfer can be added any more.
     package func close() {
+        isClosed = true
         for transfer in transfers.values { transfer.detach(from: multi, code: nil) }
         transfers = [:]
         _ = takeNews()

@@ -162,7 +162,7 @@ package import Platform
             errorNumber: easy.long(CURLINFO_OS_ERRNO),
             errorText: easy.errorText
         )
-        return DownloadFailure(code: code, context: context)
+        return DownloadFailure(curlCode: Int(code.rawValue), context: context)
     }
 
     // MARK: The callbacks' side

@@ -1,30 +1,47 @@
 internal import CCurl
-internal import Core
+package import Core
 internal import Platform
 
 /// What a failed transfer tells besides libcurl's code.
-struct FailureContext {
+package struct FailureContext: Sendable {
     /// `host:port`, for people.
-    var peer: String
+    package var peer: String
     /// True once a connection was ready to carry the request, its TLS included.
-    var wasConnected: Bool
+    package var wasConnected: Bool
     /// True while the head of the response is still missing or incomplete.
-    var isHeadIncomplete: Bool
-    var headerByteCount: Int
+    package var isHeadIncomplete: Bool
+    /// Header bytes that came, those of interim responses included.
+    package var headerByteCount: Int
     /// The errno of the last failed connection attempt; 0 for none.
-    var errorNumber: Int
+    package var errorNumber: Int
     /// libcurl's own words; may quote what the server sent.
-    var errorText: String
+    package var errorText: String
+
+    package init(
+        peer: String,
+        wasConnected: Bool = false,
+        isHeadIncomplete: Bool = true,
+        headerByteCount: Int = 0,
+        errorNumber: Int = 0,
+        errorText: String = ""
+    ) {
+        self.peer = peer
+        self.wasConnected = wasConnected
+        self.isHeadIncomplete = isHeadIncomplete
+        self.headerByteCount = headerByteCount
+        self.errorNumber = errorNumber
+        self.errorText = errorText
+    }
 }
 
 extension DownloadFailure {
     /// The failure that a CURLcode other than 0 stands for.
     ///
     /// The message names the host and what happened; libcurl's own words are in it only for certificates and TLS.
-    init(code: CURLcode, context: FailureContext) {
+    package init(curlCode: Int, context: FailureContext) {
         let peer = context.peer
         let (kind, message, isRetryable): (FailureKind, String, Bool) =
-            switch code {
+            switch CURLcode(rawValue: UInt32(clamping: curlCode)) {
             case CURLE_COULDNT_RESOLVE_HOST:
                 (.dns, "the name of \(peer) could not be resolved", true)
             case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
@@ -72,12 +89,12 @@ extension DownloadFailure {
                 // CURLE_TOO_LARGE of 8.6 and later, for what 7.88 reports as above.
                 (.headersTooLarge, "the response header of \(peer) is too large", false)
             default:
-                (.internal, "the transfer from \(peer) failed (libcurl error \(code.rawValue))", false)
+                (.internal, "the transfer from \(peer) failed (libcurl error \(curlCode))", false)
             }
         var errorNumber: Int?
         if kind == .connect && context.errorNumber > 0 { errorNumber = context.errorNumber }
         self.init(
-            kind, message, isRetryable: isRetryable, curlCode: Int(code.rawValue), errno: errorNumber)
+            kind, message, isRetryable: isRetryable, curlCode: curlCode, errno: errorNumber)
     }
 
     private static func reason(_ errorNumber: Int) -> String {

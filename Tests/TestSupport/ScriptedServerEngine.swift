@@ -79,7 +79,11 @@ final class ScriptedServerEngine: Sendable {
             var ready: [CheckedContinuation<Void, Never>] = []
             var left: [Waiter] = []
             for waiter in state.waiters {
-                if state.isStopping || waiter.isReady(state) { ready.append(waiter.continuation) } else { left.append(waiter) }
+                if state.isStopping || waiter.isReady(state) {
+                    ready.append(waiter.continuation)
+                } else {
+                    left.append(waiter)
+                }
             }
             state.waiters = left
             return ready
