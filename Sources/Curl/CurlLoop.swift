@@ -21,8 +21,8 @@ package protocol LoopOwner: Actor {
 /// The actor must hold the loop: the runtime does not. A call into the actor from outside a task, on the loop thread,
 /// is `assumeIsolated`; from elsewhere, put work into a `Mailbox` that wakes the loop, or call from a task.
 ///
-/// Tasks may still call the actor when the loop has ended: their jobs then run on the global executor, one at a time, so
-/// that none of them hangs; the actor has been closed by then.
+/// Tasks may still call the actor when the loop has ended: their jobs then run on the global executor, one at a time,
+/// so that none of them hangs; the actor has been closed by then.
 package final class CurlLoop: SerialExecutor {
     /// The most actor jobs run between two turns, so that neither callers nor transfers starve.
     package static let maxJobsPerTurn = 256

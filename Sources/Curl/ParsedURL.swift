@@ -67,11 +67,12 @@ package struct ParsedURL: Equatable, Hashable, Sendable {
     }
 
     private static func hexValue(_ digit: UInt8?) -> UInt8? {
+        guard let digit else { return nil }
         switch digit {
-        case .some(let digit) where (0x30...0x39).contains(digit): digit - 0x30
-        case .some(let digit) where (0x41...0x46).contains(digit): digit - 0x41 + 10
-        case .some(let digit) where (0x61...0x66).contains(digit): digit - 0x61 + 10
-        default: nil
+        case 0x30...0x39: return digit - 0x30
+        case 0x41...0x46: return digit - 0x41 + 10
+        case 0x61...0x66: return digit - 0x61 + 10
+        default: return nil
         }
     }
 }

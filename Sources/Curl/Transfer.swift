@@ -21,8 +21,8 @@ package import Platform
     package private(set) var receivedByteCount: Int64 = 0
     /// The body bytes among them that the owner has taken: the body offset of the next buffer it takes.
     package private(set) var takenByteCount: Int64 = 0
-    /// True when the peer sent more body bytes than `limitBody` allowed; the transfer then fails, the bytes up to the
-    /// limit are good.
+    /// True when more body bytes came than `limitBody` allows; those up to the limit are kept.  The transfer fails,
+    /// unless it had finished before the limit was set.
     package private(set) var exceededLimit = false
 
     private var easy: EasyHandle?

@@ -71,8 +71,7 @@ extension DownloadFailure {
                 (.tls, "no secure connection to \(peer) could be made\(Self.quoted(context.errorText))", true)
             case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE,
                 CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED,
-                CURLE_USE_SSL_FAILED,
-                CURLE_SSL_CLIENTCERT:
+                CURLE_USE_SSL_FAILED, CURLE_SSL_CLIENTCERT:
                 (.tls, "TLS cannot be used for \(peer)\(Self.quoted(context.errorText))", false)
             case CURLE_URL_MALFORMAT:
                 (.unsupportedUrl, "the URL of \(peer) is malformed", false)
@@ -93,8 +92,7 @@ extension DownloadFailure {
             }
         var errorNumber: Int?
         if kind == .connect && context.errorNumber > 0 { errorNumber = context.errorNumber }
-        self.init(
-            kind, message, isRetryable: isRetryable, curlCode: curlCode, errno: errorNumber)
+        self.init(kind, message, isRetryable: isRetryable, curlCode: curlCode, errno: errorNumber)
     }
 
     private static func reason(_ errorNumber: Int) -> String {

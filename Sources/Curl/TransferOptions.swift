@@ -56,7 +56,13 @@ extension EasyHandle {
         try set(CURLOPT_HTTP09_ALLOWED, 0)
         // 7.88 leaks and stalls when a paused HTTP/2 transfer goes.
         try set(CURLOPT_HTTP_VERSION, 2)  // CURL_HTTP_VERSION_1_1
-        if let range = request.range { try set(CURLOPT_RANGE, range) }
+        if let range = request.range {
+            // libcurl puts the text into the request as it is.
+            guard range.utf8.allSatisfy({ "0123456789-,".utf8.contains($0) }) else {
+                throw CurlError(CURLE_BAD_FUNCTION_ARGUMENT, "setopt range")
+            }
+            try set(CURLOPT_RANGE, range)
+        }
         if let userInfo = request.userInfo {
             try set(CURLOPT_HTTPAUTH, 1)  // CURLAUTH_BASIC
             try set(CURLOPT_USERNAME, userInfo.user)

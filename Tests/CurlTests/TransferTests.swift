@@ -162,6 +162,11 @@ struct TransferTests {
         #expect(request.value("Expect") == nil)
     }
 
+    @Test func `a range that would break the request is refused`() throws {
+        let url = try URLParser.parse("http://127.0.0.1/")
+        #expect(throws: CurlError.self) { _ = try Transfer(TransferRequest(url: url, range: "0-1\r\nA: b")) }
+    }
+
     @Test(arguments: [
         HeaderField("A", "1\r\nB: 2"), HeaderField("A: 1\r\nB", "2"), HeaderField("", "x"), HeaderField("A B", "x"),
         HeaderField("A", "\u{0}"), HeaderField("Ä", "x"),
