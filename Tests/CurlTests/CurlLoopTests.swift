@@ -1,5 +1,6 @@
 import Curl
 import Platform
+import TestSupport
 import Testing
 
 /// Answers messages; sleeps without end, so that a lost wake-up is a hang.
@@ -84,7 +85,7 @@ struct CurlLoopTests {
                     done.send(number)
                 }
             }
-            await join(threads)
+            try await join(threads)
             #expect(done.takeAll().count == 8)
             #expect(counts.withLock { $0 } == [Int](repeating: 500, count: 8))
         }
@@ -109,7 +110,7 @@ struct CurlLoopTests {
         let thread = try loop.start(echo)
         for task in tasks { _ = await task.value }
         loop.stop()
-        await join([thread])
+        try await join([thread])
         #expect(await echo.increment() == 1_001)
     }
 
@@ -118,7 +119,7 @@ struct CurlLoopTests {
         let echo = try Echo(loop: loop)
         let thread = try loop.start(echo)
         loop.stop()
-        await join([thread])
+        try await join([thread])
         #expect(!loop.isOnLoopThread)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
@@ -136,15 +137,15 @@ struct CurlLoopTests {
         #expect(throws: CurlError.self) { try session.add(transfer) }
     }
 
-    /// Waits for threads without blocking the pool.
-    private func join(_ threads: [Platform.Thread]) async {
-        await withCheckedContinuation { continuation in
-            let joiner = try? Platform.Thread(name: "joiner") {
-                for thread in threads { thread.join() }
-                continuation.resume()
-            }
-            if joiner == nil { continuation.resume() }
+    /// Waits for threads without blocking the pool for longer than it takes to join one that has ended.
+    private func join(_ threads: [Platform.Thread]) async throws {
+        let done = try Signal()
+        let joiner = try Platform.Thread(name: "joiner") {
+            for thread in threads { thread.join() }
+            done.set()
         }
+        await done.wait()
+        joiner.join()
     }
 }
 
