@@ -11,8 +11,8 @@ package enum EndSignal: Int32, Sendable, CaseIterable {
 /// Blocks the signals that ask for an end, so that a `SignalSource` can read them, and ignores those that would kill us for
 /// a reader that went away or a file that grew too large.  C: pthread_sigmask(3), signal(2)
 ///
-/// Call before the first thread starts: threads inherit the mask. Dispositions stay as they were at exec, so a signal that
-/// was ignored then (nohup) stays ignored.
+/// Call before the first thread starts: threads inherit the mask. A hang-up or interrupt that was ignored at exec (nohup, a
+/// shell's background job) stays ignored.
 package func prepareSignals() {
     var set = endSignalSet()
     _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
@@ -20,11 +20,22 @@ package func prepareSignals() {
     _ = signal(SIGXFSZ, SIG_IGN)
 }
 
+/// Those that were ignored at exec are left out: the kernel keeps a blocked signal for us even if it is ignored.
 private func endSignalSet() -> sigset_t {
     var set = sigset_t()
     _ = unsafe sigemptyset(&set)
-    for signal in EndSignal.allCases { _ = unsafe sigaddset(&set, signal.rawValue) }
+    for signal in EndSignal.allCases where signal == .terminate || !isIgnored(signal) {
+        _ = unsafe sigaddset(&set, signal.rawValue)
+    }
     return set
+}
+
+/// C: sigaction(2)
+private func isIgnored(_ signal: EndSignal) -> Bool {
+    var action = sigaction()
+    guard unsafe sigaction(signal.rawValue, nil, &action) == 0 else { return false }
+    // SIG_IGN is the number 1 made a function pointer; functions cannot be compared.
+    return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
 }
 
 /// A descriptor that becomes readable when a blocked end signal came.  Isolation: one thread.  C: signalfd(2)

@@ -35,22 +35,24 @@ extension RPCError {
         case .destinationExists(let path):
             self.init(
                 .destinationConflict,
-                "The destination exists: \(path)",
+                "The destination exists: \(oneLine(path))",
                 extra: ["path": .string(path), "reason": "exists"]
             )
         case .destinationHeld(let path, let id):
             self.init(
                 .destinationConflict,
-                "Download \(quoted(id)) holds the destination: \(path)",
+                "Download \(quoted(id)) holds the destination: \(oneLine(path))",
                 extra: ["path": .string(path), "reason": "held", "id": .string(id)]
             )
         case .directoryMissing(let path):
             self.init(
                 .destinationConflict,
-                "The directory is missing or is none: \(path)",
+                "The directory is missing or is none: \(oneLine(path))",
                 extra: ["path": .string(path), "reason": "directoryMissing"]
             )
-        case .idConflict(let id, let differs):
+        case .idConflict(let id, let engineNames):
+            // On the wire a destination is told by its path.
+            let differs = engineNames.map { $0 == "destination" ? "path" : $0 }
             self.init(
                 .idConflict,
                 "Download \(quoted(id)) was started with another \(differs.joined(separator: ", ")).",
@@ -76,7 +78,7 @@ extension RPCError {
     }
 
     static func permissionDenied(path: String) -> RPCError {
-        RPCError(.permissionDenied, "May not write: \(path)", extra: ["path": .string(path)])
+        RPCError(.permissionDenied, "May not write: \(oneLine(path))", extra: ["path": .string(path)])
     }
 
     private static func insufficientSpace(
@@ -86,7 +88,7 @@ extension RPCError {
     ) -> RPCError {
         RPCError(
             .insufficientSpace,
-            "Too little space for \(path): \(neededByteCount) bytes needed, \(availableByteCount) available.",
+            "Too little space for \(oneLine(path)): \(neededByteCount) bytes needed, \(availableByteCount) available.",
             extra: [
                 "path": .string(path),
                 "neededBytes": .integer(neededByteCount),
@@ -94,4 +96,9 @@ extension RPCError {
             ]
         )
     }
+}
+
+/// A path for a message: with `?` for what would break its line.
+private func oneLine(_ path: String) -> String {
+    String(String.UnicodeScalarView(path.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
 }

@@ -10,6 +10,8 @@ package struct FollowedDownloads: Sendable {
         package var state: DownloadState
         /// Another process runs it: only asking tells how it goes.
         package var isElsewhere: Bool
+        /// What the host was told last; nil when that is to be told again.
+        fileprivate var told: DownloadStatus?
     }
 
     /// How long a download must have been offline to count as settled.
@@ -39,10 +41,20 @@ package struct FollowedDownloads: Sendable {
             selection: selection,
             isBackground: isBackground,
             state: download.state,
-            isElsewhere: false
+            isElsewhere: false,
+            told: nil
         )
         finished[download.id] = nil
         update(download, now: now)
+    }
+
+    /// True when the host knows this state, reason and phase already, from an event or from the answer to `start`; counts
+    /// them as told.
+    package mutating func isTold(_ download: DownloadSnapshot) -> Bool {
+        let status = DownloadStatus(download.state, reason: download.reason, phase: download.phase)
+        if entries[download.id]?.told == status { return true }
+        entries[download.id]?.told = status
+        return false
     }
 
     /// Takes over what became of a download; does nothing for one that is not the session's.

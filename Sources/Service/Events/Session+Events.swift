@@ -6,7 +6,7 @@ internal import RPC
 
 // What the host hears unasked.
 extension Session {
-    /// Counts a download as the session's own: after the answer that told of it.
+    /// Counts a download as the session's own, after the answer to `start` that told of it.
     func follow(
         _ download: DownloadSnapshot,
         _ selection: EventSelection,
@@ -19,6 +19,17 @@ extension Session {
             isBackground: isBackground,
             now: monotonicNanoseconds()
         )
+    }
+
+    /// The answer to a `start` told how the download is: an event that says the same would be none.
+    func followStarted(
+        _ download: DownloadSnapshot,
+        _ selection: EventSelection,
+        isBackground: Bool,
+        _ engine: isolated DownloadEngine
+    ) {
+        follow(download, selection, isBackground: isBackground, engine)
+        _ = downloads.isTold(download)
     }
 
     /// Counts what a `resume` set going as the session's own.
@@ -70,13 +81,14 @@ extension Session {
     func take(_ download: DownloadSnapshot, isOwn: Bool, _ engine: isolated DownloadEngine) {
         let now = monotonicNanoseconds()
         let interest = interest(in: download.id, isOwn: isOwn)
+        let isTold = downloads.isTold(download)
         downloads.update(download, now: now)
         poller.note(download)
         if download.state.isFinal {
             pacer.forget(download.id)
             output.discardProgress(id: download.id)
         }
-        if interest.wantsChanged { sendChanged(download) }
+        if interest.wantsChanged && !isTold { sendChanged(download) }
         settleWaits(download, now: now, engine)
         if leaving.isWaitingForQuiet { nudge() }
     }

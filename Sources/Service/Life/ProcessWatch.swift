@@ -29,13 +29,13 @@ package final class ProcessWatch: Sendable {
     ///   - inbox: where the session hears of it.
     ///   - outputDescriptor: standard output; it must stay open as long as the process lives.
     ///   - processID: the host's, if it is known.
-    ///   - closeDown: ends all threads and flushes the output; the process ends with the code thereafter. Called on a thread
-    ///     of its own, which is not waited for once time is up.
+    ///   - closeDown: ends all threads and flushes the output, and says with what code the process ends then: the one it is
+    ///     given, or a worse one. Called on a thread of its own, which is not waited for once time is up.
     package init(
         inbox: Mailbox<Inbound>,
         outputDescriptor: Int32,
         processID: Int64?,
-        closeDown: @escaping @Sendable () -> Void
+        closeDown: @escaping @Sendable (Int32) -> Int32
     ) throws(Errno) {
         let news = try News()
         commands = try Mailbox(onFirst: { news.wakeUp.signal() })

@@ -24,14 +24,14 @@ final class Watching: Sendable {
     private let news: ProcessWatch.News
     private let signals: SignalSource
     private let outputDescriptor: Int32
-    private let closeDown: @Sendable () -> Void
+    private let closeDown: @Sendable (Int32) -> Int32
 
     init(
         inbox: Mailbox<Inbound>,
         commands: Mailbox<ProcessWatch.Command>,
         news: ProcessWatch.News,
         outputDescriptor: Int32,
-        closeDown: @escaping @Sendable () -> Void
+        closeDown: @escaping @Sendable (Int32) -> Int32
     ) throws(Errno) {
         self.inbox = inbox
         self.commands = commands
@@ -111,13 +111,7 @@ final class Watching: Sendable {
     /// Not on this thread, which must go on watching: flushing can take as long as the host takes to read.
     private func closeDownAndEnd(code: Int32) {
         let closeDown = closeDown
-        let thread = try? Thread(name: "end") {
-            closeDown()
-            endProcess(code: code)
-        }
-        if thread == nil {
-            closeDown()
-            endProcess(code: code)
-        }
+        let thread = try? Thread(name: "end") { endProcess(code: closeDown(code)) }
+        if thread == nil { endProcess(code: closeDown(code)) }
     }
 }

@@ -98,7 +98,7 @@ private func startDownload(
                     "resumed": .bool(answer.isResumed),
                 ]
             )
-            session.follow(answer.download, selection, isBackground: isBackground, engine)
+            session.followStarted(answer.download, selection, isBackground: isBackground, engine)
         }
     }
 }

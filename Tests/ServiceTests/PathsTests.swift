@@ -1,0 +1,41 @@
+import Testing
+
+@testable import Service
+
+@Suite struct PathsTests {
+    @Test(arguments: [
+        ("f", "/work/f"), ("./f", "/work/f"), ("../f", "/f"), ("../../../f", "/f"), ("/a/b", "/a/b"),
+        ("/a//b///c", "/a/b/c"), ("/a/./b/../c", "/a/c"), ("/", "/"), ("/..", "/"), (".", "/work"), ("a/", "/work/a"),
+        ("//a", "/a"), ("é/..", "/work"), ("...", "/work/..."),
+    ])
+    func `a path is made absolute and plain`(path: String, whole: String) {
+        #expect(Paths.normalized(path, relativeTo: "/work") == whole)
+    }
+
+    @Test(arguments: ["", "a\0b"])
+    func `what is no path stays out`(path: String) {
+        #expect(Paths.normalized(path, relativeTo: "/work") == nil)
+    }
+
+    @Test(arguments: [
+        ("/a/b", "/a", true), ("/a", "/a", true), ("/ab", "/a", false), ("/", "/a", false), ("/x", "/", true),
+        ("/b/a", "/a", false),
+    ])
+    func `inside means the directory or below it`(path: String, directory: String, isInside: Bool) {
+        #expect(Paths.isInside(path, directory) == isInside)
+    }
+
+    @Test(arguments: [
+        ("f", true), ("a b", true), ("...", true), ("", false), (".", false), ("..", false), ("a/b", false),
+    ])
+    func `a component is one name`(name: String, isComponent: Bool) {
+        #expect(Paths.isComponent(name) == isComponent)
+    }
+
+    @Test(arguments: [
+        ("a/", true), ("a/.", true), ("..", true), ("a/..", true), ("a", false), ("a/b.", false), (".a", false),
+    ])
+    func `some texts can only mean a directory`(path: String, namesDirectory: Bool) {
+        #expect(Paths.namesDirectory(path) == namesDirectory)
+    }
+}
