@@ -23,6 +23,8 @@ package struct FollowedDownloads: Sendable {
     private var unsettled: Set<String> = []
     private var background: Set<String> = []
     private var active: Set<String> = []
+    /// Those that other processes run.
+    package private(set) var idsElsewhere: Set<String> = []
     /// Since when, on the monotonic clock.
     private var offlineSince: [String: Int64] = [:]
     /// A download ended without completing and was removed since.
@@ -65,6 +67,7 @@ package struct FollowedDownloads: Sendable {
         entry.isElsewhere = download.owner == .other
         entries[id] = entry
         setMember(id, of: &active, download.state == .active)
+        setMember(id, of: &idsElsewhere, entry.isElsewhere && !download.state.isFinal)
         noteOffline(download, now: now)
         let isSettled = Self.isSettled(download.state, download.reason)
         setMember(id, of: &unsettled, !isSettled)
@@ -82,6 +85,7 @@ package struct FollowedDownloads: Sendable {
         unsettled.remove(id)
         background.remove(id)
         active.remove(id)
+        idsElsewhere.remove(id)
         offlineSince[id] = nil
     }
 
@@ -108,8 +112,7 @@ package struct FollowedDownloads: Sendable {
 
     package var hasActive: Bool { !active.isEmpty }
 
-    /// Ids of those that other processes run.
-    package var idsElsewhere: [String] { entries.filter(\.value.isElsewhere).map(\.key) }
+    package var hasOffline: Bool { !offlineSince.isEmpty }
 
     package var areAllCompleted: Bool {
         entries.isEmpty && !hasForgottenFailure && finished.values.allSatisfy { $0 == .completed }

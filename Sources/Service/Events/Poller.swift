@@ -30,6 +30,7 @@ struct Poller {
     }
 
     mutating func forget(allBut ids: Set<String>) {
+        if sights.isEmpty { return }
         sights = sights.filter { ids.contains($0.key) }
         receivedByteCounts = receivedByteCounts.filter { ids.contains($0.key) }
     }
@@ -50,12 +51,12 @@ extension Session {
     ///
     /// - Returns: when to ask again; nil when there is none.
     func pollOthers(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
-        let wanted = subscriptions.namedIDs.union(downloads.idsElsewhere).union(waits.ids)
-        if wanted.isEmpty {
+        if waits.isEmpty && downloads.idsElsewhere.isEmpty && !subscriptions.hasNamedIDs {
             poller.forget(allBut: [])
             return nil
         }
         if now < poller.nextRoundAt { return poller.nextRoundAt }
+        let wanted = subscriptions.namedIDs.union(downloads.idsElsewhere).union(waits.ids)
         poller.nextRoundAt = now + Poller.intervalNanoseconds
         // A store that is slow to answer is not asked once more.
         if poller.missingCount > 0 { return poller.nextRoundAt }

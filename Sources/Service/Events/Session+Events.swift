@@ -88,7 +88,8 @@ extension Session {
             pacer.forget(download.id)
             output.discardProgress(id: download.id)
         }
-        if interest.wantsChanged && !isTold { sendChanged(download) }
+        // Nothing is written before the first input, which also tells the framing.
+        if interest.wantsChanged && !isTold && life.framing != nil { sendChanged(download) }
         settleWaits(download, now: now, engine)
         if leaving.isWaitingForQuiet { nudge() }
     }
@@ -148,6 +149,7 @@ extension Session {
     }
 
     private func sendProgress(_ download: DownloadSnapshot) {
+        if life.framing == nil { return }
         let params: JSONObject = [
             "session": .string(name),
             "id": .string(download.id),

@@ -67,13 +67,15 @@ extension Session {
     func expireWaits(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
         if waits.isEmpty { return nil }
         settleForTime(now: now)
-        for wait in waits.all.values where wait.mayExpire {
-            if let deadline = wait.deadline, deadline <= now { end(wait, timedOut: true) }
+        for wait in waits.all.values where wait.unseenCount == 0 && !wait.isHeldForEvent {
+            guard let deadline = wait.deadline, deadline <= now else { continue }
+            if wait.isEventDue { wait.isHeldForEvent = true } else { end(wait, timedOut: true) }
         }
         return [waits.nextDeadline, downloads.nextSettleTime(now: now)].compactMap { $0 }.min()
     }
 
     private func settleForTime(now: Int64) {
+        if !downloads.hasOffline { return }
         for wait in waits.all.values where wait.goal == .settled {
             for case let download? in wait.missing.values
             where download.state == .waiting && download.reason == .offline {

@@ -64,6 +64,9 @@ package struct Subscriptions: Sendable {
         return interest
     }
 
+    /// True when a subscription names ids.
+    package var hasNamedIDs: Bool { subscriptions.values.contains { $0.ids != nil } }
+
     /// All ids that a subscription names.
     package var namedIDs: Set<String> {
         subscriptions.values.reduce(into: []) { result, subscription in result.formUnion(subscription.ids ?? []) }

@@ -38,10 +38,11 @@ final class Wait {
         unseenCount = missing.count
     }
 
-    /// False while it is not known how things stand, and while a final event is due that goes before the answer.
-    var mayExpire: Bool {
-        unseenCount == 0 && missing.values.allSatisfy { $0?.state.isFinal != true }
-    }
+    /// Its time is up, but a final event is due that goes before the answer, and ends it.
+    var isHeldForEvent = false
+
+    /// A download is known to have ended, and its event has not been sent.
+    var isEventDue: Bool { missing.values.contains { $0?.state.isFinal == true } }
 }
 
 /// All of them, found by download.
@@ -77,6 +78,8 @@ struct WaitList {
         if byID[id]?.isEmpty == true { byID[id] = nil }
     }
 
-    /// The next time at which one gives up.
-    var nextDeadline: Int64? { all.values.filter(\.mayExpire).compactMap(\.deadline).min() }
+    /// The next time at which one gives up; those of which it is not known how they stand are left out.
+    var nextDeadline: Int64? {
+        all.values.filter { $0.unseenCount == 0 && !$0.isHeldForEvent }.compactMap(\.deadline).min()
+    }
 }

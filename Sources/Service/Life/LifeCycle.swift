@@ -25,7 +25,8 @@ package struct LifeCycle: Sendable {
     package private(set) var isInitialized = false
     /// `shutdown` was asked for.
     package private(set) var isShutDown = false
-    private var framing: Framing?
+    /// Nil until the host has said something: nothing is written before.
+    package private(set) var framing: Framing?
     /// The last action, once there was one.
     private var decided = Action.nothing
 

@@ -114,15 +114,25 @@ private func destination(_ params: JSONObject, _ session: Session) throws(RPCErr
             throw .parameter("path", "must not come with directory or fileName")
         }
         if Paths.namesDirectory(path) { throw .parameter("path", "names a directory; give that as directory") }
-        return .file(path: try session.resolve(path, at: "path"))
+        return .file(path: try file(path, at: "path", session))
     }
     guard let directory = params["directory"]?.string else {
         if session.isInitialized { throw .parameter("", "path or directory is required after initialize") }
-        let name = fileName ?? "."
-        let path = try session.resolve(name, at: "fileName")
-        return fileName == nil ? .directory(path: path) : .file(path: path)
+        if let fileName { return .file(path: try file(fileName, at: "fileName", session)) }
+        return .directory(path: try session.resolve(".", at: "directory"))
     }
     let path = try session.resolve(directory, at: "directory")
     guard let fileName else { return .directory(path: path) }
-    return .file(path: try session.resolve(path + "/" + fileName, at: "fileName"))
+    return .file(path: try file(path + "/" + fileName, at: "fileName", session))
+}
+
+/// A file's path: its name must leave room for the partial's suffix.
+private func file(_ path: String, at member: String, _ session: Session) throws(RPCError) -> String {
+    let whole = try session.resolve(path, at: member)
+    let name = whole.utf8.split(separator: UInt8(ascii: "/")).last
+    let limit = Limits.fileNameByteCount - FileName.partialSuffix.utf8.count
+    if let name, name.count > limit {
+        throw .parameter(member, "expected a file name of at most \(limit) bytes, got \(name.count)")
+    }
+    return whole
 }

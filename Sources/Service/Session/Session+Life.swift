@@ -67,7 +67,12 @@ extension Session {
             // Whatever happens from here on, the process ends in time.
             watch.expectEnd(code: exitCode(verdict))
             failAllWaits(.shuttingDown)
-            checkpoint(engine) { [self] in end(verdict) }
+            if let call = leaving.shutdown {
+                leaving.shutdown = nil
+                finishShutdown(call, engine)
+            }
+            // Requests that were on their way are still answered.
+            checkpoint(engine) { [self] in inOrder(engine) { session in session.end(verdict) } }
         }
     }
 
