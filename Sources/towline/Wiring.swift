@@ -18,6 +18,7 @@ enum Wiring {
         let inFlight: Backpressure
         let output: OutputQueue
         let outputDescriptor: Int32
+        let outputFailure = OutputFailure()
 
         init(_ loop: CurlLoop) throws(Errno) {
             let inbox = try Mailbox<Inbound>(onFirst: { loop.wake() })
@@ -26,12 +27,27 @@ enum Wiring {
             inFlight = try Backpressure()
             let standardOutput = try takeStandardOutput()
             outputDescriptor = standardOutput.raw
+            let outputFailure = outputFailure
             output = try OutputQueue(
                 descriptor: standardOutput,
                 backpressure: unsent,
                 encodeEventsLost: Session.encodeEventsLost,
-                onFailure: { inbox.send(.outputFailed($0)) }
+                onFailure: { error in
+                    outputFailure.error.withLock { $0 = error }
+                    inbox.send(.outputFailed(error))
+                }
             )
+        }
+    }
+
+    /// Why standard output could not be written, if it could not.
+    private final class OutputFailure: Sendable {
+        let error = Guarded<Errno?>(nil)
+
+        /// The code to end with: lost answers are no success, even if the session had ended by the time they were lost.
+        func code(_ code: Int32) -> Int32 {
+            guard code <= ExitCode.failure, let error = error.withLock({ $0 }), error != .pipe else { return code }
+            return ExitCode.inputOutput
         }
     }
 
@@ -116,14 +132,16 @@ enum Wiring {
         endLoop: @escaping @Sendable () -> Void
     ) throws(Errno) -> sending Session {
         let output = pipes.output
+        let outputFailure = pipes.outputFailure
         let watch = try ProcessWatch(
             inbox: pipes.inbox,
             outputDescriptor: pipes.outputDescriptor,
             processID: options.clientProcessID
-        ) {
+        ) { code in
             endLoop()
             _ = output.close(timeoutMilliseconds: flushLimitMilliseconds)
             log.flush(timeoutMilliseconds: logFlushLimitMilliseconds)
+            return outputFailure.code(code)
         }
         return Session(
             configuration: try makeConfiguration(options, stateDirectory: store.directory.path, log),
