@@ -41,8 +41,10 @@ private func isIgnored(_ signal: EndSignal) -> Bool {
 /// A descriptor that becomes readable when a blocked end signal came.  Isolation: one thread.  C: signalfd(2)
 package struct SignalSource: ~Copyable, Sendable {
     private let descriptor: FileDescriptor
+    /// For poll(2).
     package var raw: Int32 { descriptor.raw }
 
+    /// Reads the signals that `prepareSignals` has blocked.
     package init() throws(Errno) {
         var set = endSignalSet()
         descriptor = FileDescriptor(owning: try valueOrErrno { unsafe cplatform_signalfd(&set) })
@@ -57,6 +59,7 @@ package struct SignalSource: ~Copyable, Sendable {
 /// A descriptor that becomes readable when another process has ended.  C: pidfd_open(2)
 package struct ProcessHandle: ~Copyable, Sendable {
     private let descriptor: FileDescriptor
+    /// For poll(2).
     package var raw: Int32 { descriptor.raw }
 
     /// Nil when there is no such process now, or the kernel has no such descriptors.

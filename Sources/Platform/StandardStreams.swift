@@ -32,13 +32,16 @@ package func writeSome(_ bytes: [UInt8], to raw: Int32) throws(Errno) -> Int {
 
 /// One descriptor to wait for, and what came of it.
 package struct PollRequest: Sendable {
+    /// Negative ones are passed over.
     package var descriptor: Int32
     /// False: only its end (POLLERR, POLLHUP) is of interest.
     package var wantsInput: Bool
+    /// There is something to read, or the end of it.
     package var isReadable = false
     /// Nobody is at the other end, or the descriptor is of no use.
     package var isBroken = false
 
+    /// Asks about one descriptor.
     package init(_ descriptor: Int32, wantsInput: Bool) {
         self.descriptor = descriptor
         self.wantsInput = wantsInput

@@ -8,6 +8,7 @@ package enum LogLevel: String, Sendable, CaseIterable, Comparable {
     case info
     case debug
 
+    /// From the gravest to the least.
     package static func < (left: LogLevel, right: LogLevel) -> Bool { left.rank < right.rank }
 
     private var rank: Int {
@@ -43,12 +44,14 @@ package final class Log: Sendable {
     /// Bytes of a message that are kept.
     private static let messageByteLimit = 4_000
 
+    /// What is graver, or as grave, is written.
     package let level: LogLevel
     private let format: LogFormat
     private let descriptor: Int32
     private let state = Guarded(State())
     private let news: Mailbox<Void>
 
+    /// Writes to the descriptor, which stays open as long as the process; starts no thread yet.
     package init(level: LogLevel, format: LogFormat, descriptor: Int32 = 2) throws(Errno) {
         self.level = level
         self.format = format
@@ -56,9 +59,13 @@ package final class Log: Sendable {
         news = try Mailbox()
     }
 
+    /// Something failed that should not.
     package func error(_ message: @autoclosure () -> String) { write(.error, message) }
+    /// Something that the user should look at.
     package func warn(_ message: @autoclosure () -> String) { write(.warn, message) }
+    /// What a user may want to know when looking for a cause.
     package func info(_ message: @autoclosure () -> String) { write(.info, message) }
+    /// What only the program's makers want to know.
     package func debug(_ message: @autoclosure () -> String) { write(.debug, message) }
 
     /// Waits for the lines so far to be written, but no longer than that.

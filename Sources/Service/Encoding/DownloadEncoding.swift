@@ -1,10 +1,10 @@
 internal import Core
-package import Engine
-package import JSON
+internal import Engine
+internal import JSON
 
 extension DownloadSnapshot {
     /// The wire's `Download`: every member, null where nothing is known.
-    package func encoded() -> JSONObject {
+    func encoded() -> JSONObject {
         var result = JSONObject([
             ("id", .string(id)),
             ("url", .string(url)),

@@ -1,11 +1,11 @@
 internal import Core
-package import Engine
+internal import Engine
 internal import JSON
-package import RPC
+internal import RPC
 
 extension RPCError {
     /// A parameter that does not fit.
-    package init(_ error: ParameterError) {
+    init(_ error: ParameterError) {
         var extra: JSONObject = ["path": .string(error.path)]
         if let limit = error.limit {
             extra["limit"] = .string(error.path)
@@ -22,7 +22,7 @@ extension RPCError {
     static let shuttingDown = RPCError(.shuttingDown, "The service is shutting down.")
 
     /// What the engine says, as an answer.
-    package init(_ error: EngineError) {
+    init(_ error: EngineError) {
         switch error {
         case .downloadNotFound(let id):
             self.init(.downloadNotFound, "There is no download \(quoted(id)).", extra: ["id": .string(id)])

@@ -1,7 +1,7 @@
 /// Times on the wire: RFC 3339, UTC, milliseconds.
-package enum Timestamp {
+enum Timestamp {
     /// Writes milliseconds since 1970; years before 0000 and after 9999 are held at the ends of that span.
-    package static func text(unixMilliseconds: Int64) -> String {
+    static func text(unixMilliseconds: Int64) -> String {
         let clamped = min(max(unixMilliseconds, earliest), latest)
         let day = floorDivide(clamped, 86_400_000)
         let rest = clamped - day * 86_400_000

@@ -1,5 +1,5 @@
 /// Which events a download sends unasked to the session that started it.
-package enum EventSelection: String, Sendable, CaseIterable {
+enum EventSelection: String, Sendable, CaseIterable {
     case none
     case changed
     case all

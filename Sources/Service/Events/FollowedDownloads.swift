@@ -1,39 +1,39 @@
-package import Core
-package import Engine
+internal import Core
+internal import Engine
 
 /// The downloads that the session started or resumed: whose events it hears, and whose end a pipeline waits for.
-package struct FollowedDownloads: Sendable {
+struct FollowedDownloads: Sendable {
     /// One that is not final.
-    package struct Entry: Sendable {
-        package var selection: EventSelection
-        package var isBackground: Bool
-        package var state: DownloadState
+    struct Entry: Sendable {
+        var selection: EventSelection
+        var isBackground: Bool
+        var state: DownloadState
         /// Another process runs it: only asking tells how it goes.
-        package var isElsewhere: Bool
+        var isElsewhere: Bool
         /// What the host was told last; nil when that is to be told again.
         fileprivate var told: DownloadStatus?
     }
 
     /// How long a download must have been offline to count as settled.
-    package static let offlinePatienceNanoseconds: Int64 = 60_000_000_000
+    static let offlinePatienceNanoseconds: Int64 = 60_000_000_000
 
-    package private(set) var entries: [String: Entry] = [:]
+    private(set) var entries: [String: Entry] = [:]
     /// How the others ended.
-    package private(set) var finished: [String: DownloadState] = [:]
+    private(set) var finished: [String: DownloadState] = [:]
     private var unsettled: Set<String> = []
     private var background: Set<String> = []
     private var active: Set<String> = []
     /// Those that other processes run.
-    package private(set) var idsElsewhere: Set<String> = []
+    private(set) var idsElsewhere: Set<String> = []
     /// Since when, on the monotonic clock.
     private var offlineSince: [String: Int64] = [:]
     /// A download ended without completing and was removed since.
     private var hasForgottenFailure = false
 
-    package init() {}
+    init() {}
 
     /// Counts a download as the session's own from now on.
-    package mutating func follow(
+    mutating func follow(
         _ download: DownloadSnapshot,
         selection: EventSelection,
         isBackground: Bool,
@@ -52,7 +52,7 @@ package struct FollowedDownloads: Sendable {
 
     /// True when the host knows this state, reason and phase already, from an event or from the answer to `start`; counts
     /// them as told.
-    package mutating func isTold(_ download: DownloadSnapshot) -> Bool {
+    mutating func isTold(_ download: DownloadSnapshot) -> Bool {
         let status = DownloadStatus(download.state, reason: download.reason, phase: download.phase)
         if entries[download.id]?.told == status { return true }
         entries[download.id]?.told = status
@@ -60,7 +60,7 @@ package struct FollowedDownloads: Sendable {
     }
 
     /// Takes over what became of a download; does nothing for one that is not the session's.
-    package mutating func update(_ download: DownloadSnapshot, now: Int64) {
+    mutating func update(_ download: DownloadSnapshot, now: Int64) {
         let id = download.id
         guard var entry = entries[id] else { return }
         entry.state = download.state
@@ -79,7 +79,7 @@ package struct FollowedDownloads: Sendable {
     }
 
     /// Forgets a download that was removed.
-    package mutating func remove(_ id: String) {
+    mutating func remove(_ id: String) {
         if let state = finished.removeValue(forKey: id), state != .completed { hasForgottenFailure = true }
         if entries.removeValue(forKey: id) != nil { hasForgottenFailure = true }
         unsettled.remove(id)
@@ -90,31 +90,31 @@ package struct FollowedDownloads: Sendable {
     }
 
     /// Settled by state and reason alone: final, paused, or waiting for what only people can mend.
-    package static func isSettled(_ state: DownloadState, _ reason: StateReason?) -> Bool {
+    static func isSettled(_ state: DownloadState, _ reason: StateReason?) -> Bool {
         state.isFinal || state == .paused || (state == .waiting && (reason == .needsUrl || reason == .diskFull))
     }
 
     /// True when none of them will change without somebody's help.
-    package func areSettled(now: Int64) -> Bool {
+    func areSettled(now: Int64) -> Bool {
         unsettled.count <= offlineSince.count && unsettled.allSatisfy { isOfflineForLong($0, now: now) }
     }
 
-    package func isSettled(_ id: String, now: Int64) -> Bool {
+    func isSettled(_ id: String, now: Int64) -> Bool {
         !unsettled.contains(id) || isOfflineForLong(id, now: now)
     }
 
     /// When the next download counts as settled for being offline; nil when none is.
-    package func nextSettleTime(now: Int64) -> Int64? {
+    func nextSettleTime(now: Int64) -> Int64? {
         offlineSince.values.map { $0 + Self.offlinePatienceNanoseconds }.filter { $0 > now }.min()
     }
 
-    package var hasUnsettledBackground: Bool { !background.isEmpty }
+    var hasUnsettledBackground: Bool { !background.isEmpty }
 
-    package var hasActive: Bool { !active.isEmpty }
+    var hasActive: Bool { !active.isEmpty }
 
-    package var hasOffline: Bool { !offlineSince.isEmpty }
+    var hasOffline: Bool { !offlineSince.isEmpty }
 
-    package var areAllCompleted: Bool {
+    var areAllCompleted: Bool {
         entries.isEmpty && !hasForgottenFailure && finished.values.allSatisfy { $0 == .completed }
     }
 

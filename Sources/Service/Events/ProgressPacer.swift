@@ -1,5 +1,5 @@
 /// Sees to it that no download's progress is told more often than somebody asked for.
-package struct ProgressPacer: Sendable {
+struct ProgressPacer: Sendable {
     /// Timers come a little early or late; a message this much before its time is let through.
     private static let slackNanoseconds: Int64 = 5_000_000
 
@@ -7,16 +7,16 @@ package struct ProgressPacer: Sendable {
     /// Those that moved and have not been told of since.
     private var moved: Set<String> = []
 
-    package init() {}
+    init() {}
 
-    package mutating func note(_ ids: some Sequence<String>) { moved.formUnion(ids) }
+    mutating func note(_ ids: some Sequence<String>) { moved.formUnion(ids) }
 
-    package var isEmpty: Bool { moved.isEmpty }
+    var isEmpty: Bool { moved.isEmpty }
 
     /// Which of those that moved are due now; they count as told.
     ///
     /// - Parameter interval: in milliseconds; nil: nobody wants to hear of it.
-    package mutating func takeDue(now: Int64, interval: (String) -> Int64?) -> [String] {
+    mutating func takeDue(now: Int64, interval: (String) -> Int64?) -> [String] {
         var due: [String] = []
         for id in moved {
             let milliseconds = interval(id)
@@ -28,7 +28,7 @@ package struct ProgressPacer: Sendable {
     }
 
     /// True when one is due now; it then counts as told.
-    package mutating func isDue(_ id: String, now: Int64, interval: Int64?) -> Bool {
+    mutating func isDue(_ id: String, now: Int64, interval: Int64?) -> Bool {
         guard let interval else { return false }
         if let last = lastSentAt[id], now < last + interval * 1_000_000 - Self.slackNanoseconds { return false }
         lastSentAt[id] = now
@@ -36,7 +36,7 @@ package struct ProgressPacer: Sendable {
     }
 
     /// Nothing more is to be told of it.
-    package mutating func forget(_ id: String) {
+    mutating func forget(_ id: String) {
         moved.remove(id)
         lastSentAt[id] = nil
     }

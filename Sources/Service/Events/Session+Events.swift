@@ -73,6 +73,7 @@ extension Session {
         }
     }
 
+    /// See `EngineClient`: tells the host, then answers who waited.
     package func downloadChanged(_ download: DownloadSnapshot, _ engine: isolated DownloadEngine) {
         take(download, isOwn: true, engine)
     }

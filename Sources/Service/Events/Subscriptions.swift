@@ -1,14 +1,14 @@
 /// What the host asked to hear besides its own downloads.
-package struct Subscriptions: Sendable {
+struct Subscriptions: Sendable {
     /// One answer to `subscribe`.
-    package struct Subscription: Sendable {
-        package var wantsChanged: Bool
-        package var wantsProgress: Bool
+    struct Subscription: Sendable {
+        var wantsChanged: Bool
+        var wantsProgress: Bool
         /// Nil: all downloads of this process.
-        package var ids: Set<String>?
-        package var progressIntervalMilliseconds: Int64
+        var ids: Set<String>?
+        var progressIntervalMilliseconds: Int64
 
-        package init(
+        init(
             wantsChanged: Bool,
             wantsProgress: Bool,
             ids: Set<String>?,
@@ -22,26 +22,26 @@ package struct Subscriptions: Sendable {
     }
 
     /// What somebody wants of one download.
-    package struct Interest: Equatable, Sendable {
-        package var wantsChanged = false
+    struct Interest: Equatable, Sendable {
+        var wantsChanged = false
         /// Nil: no progress.
-        package var progressIntervalMilliseconds: Int64?
+        var progressIntervalMilliseconds: Int64?
 
-        package mutating func want(progressEvery milliseconds: Int64) {
+        mutating func want(progressEvery milliseconds: Int64) {
             progressIntervalMilliseconds = min(progressIntervalMilliseconds ?? .max, milliseconds)
         }
     }
 
     /// Subscriptions that there may be at a time.
-    package static let maxCount = 64
+    static let maxCount = 64
 
     private var subscriptions: [String: Subscription] = [:]
     private var lastNumber = 0
 
-    package init() {}
+    init() {}
 
     /// Nil when there are too many.
-    package mutating func add(_ subscription: Subscription) -> String? {
+    mutating func add(_ subscription: Subscription) -> String? {
         if subscriptions.count >= Self.maxCount { return nil }
         lastNumber += 1
         let name = "s\(lastNumber)"
@@ -50,12 +50,12 @@ package struct Subscriptions: Sendable {
     }
 
     /// False when there is none of that name.
-    package mutating func remove(_ name: String) -> Bool {
+    mutating func remove(_ name: String) -> Bool {
         subscriptions.removeValue(forKey: name) != nil
     }
 
     /// - Parameter isOwn: the download is this process's.
-    package func interest(in id: String, isOwn: Bool) -> Interest {
+    func interest(in id: String, isOwn: Bool) -> Interest {
         var interest = Interest()
         for subscription in subscriptions.values where subscription.ids?.contains(id) ?? isOwn {
             interest.wantsChanged = interest.wantsChanged || subscription.wantsChanged
@@ -65,15 +65,15 @@ package struct Subscriptions: Sendable {
     }
 
     /// True when a subscription names ids.
-    package var hasNamedIDs: Bool { subscriptions.values.contains { $0.ids != nil } }
+    var hasNamedIDs: Bool { subscriptions.values.contains { $0.ids != nil } }
 
     /// All ids that a subscription names.
-    package var namedIDs: Set<String> {
+    var namedIDs: Set<String> {
         subscriptions.values.reduce(into: []) { result, subscription in result.formUnion(subscription.ids ?? []) }
     }
 
     /// The shortest interval that anybody asked for.
-    package var shortestIntervalMilliseconds: Int64? {
+    var shortestIntervalMilliseconds: Int64? {
         subscriptions.values.filter(\.wantsProgress).map(\.progressIntervalMilliseconds).min()
     }
 }

@@ -1,19 +1,19 @@
-package import Platform
-package import RPC
+internal import Platform
+internal import RPC
 
 /// When and with what code the process ends: the rules alone, as a value.
 ///
 /// The session tells it what happened and does what it answers.
-package struct LifeCycle: Sendable {
+struct LifeCycle: Sendable {
     /// How the exit code comes about.
-    package enum Verdict: Equatable, Sendable {
+    enum Verdict: Equatable, Sendable {
         case code(Int32)
         /// 0 if all downloads of the session completed and no request got an error, else 1.
         case byOutcome
     }
 
     /// What to do now.
-    package enum Action: Equatable, Sendable {
+    enum Action: Equatable, Sendable {
         case nothing
         /// Let go of all downloads, keeping their bytes, then end.
         case checkpoint(Verdict)
@@ -22,28 +22,28 @@ package struct LifeCycle: Sendable {
     }
 
     private let policy: HostExitPolicy?
-    package private(set) var isInitialized = false
+    private(set) var isInitialized = false
     /// `shutdown` was asked for.
-    package private(set) var isShutDown = false
+    private(set) var isShutDown = false
     /// Nil until the host has said something: nothing is written before.
-    package private(set) var framing: Framing?
+    private(set) var framing: Framing?
     /// The last action, once there was one.
     private var decided = Action.nothing
 
-    package init(policy: HostExitPolicy?) {
+    init(policy: HostExitPolicy?) {
         self.policy = policy
     }
 
-    package mutating func initialize() { isInitialized = true }
+    mutating func initialize() { isInitialized = true }
 
-    package mutating func shutDown() { isShutDown = true }
+    mutating func shutDown() { isShutDown = true }
 
-    package mutating func useFraming(_ framing: Framing) { self.framing = framing }
+    mutating func useFraming(_ framing: Framing) { self.framing = framing }
 
     /// The end of input: a pipeline's, or a host's that has gone.
     ///
     /// - Parameter hasBackground: a download goes on that was started with `background`.
-    package mutating func endOfInput(hasBackground: Bool) -> Action {
+    mutating func endOfInput(hasBackground: Bool) -> Action {
         guard decided == .nothing else { return .nothing }
         if isInitialized || framing == .header {
             let code = isShutDown || framing != .header ? ExitCode.success : ExitCode.failure
@@ -55,7 +55,7 @@ package struct LifeCycle: Sendable {
     }
 
     /// The watched process has ended, or nobody reads our output.
-    package mutating func hostGone(hasBackground: Bool) -> Action {
+    mutating func hostGone(hasBackground: Bool) -> Action {
         switch decided {
         case .nothing, .drain(_, isMuted: false):
             // After `shutdown` the host may well close its end before we have read its `exit`.
@@ -65,17 +65,17 @@ package struct LifeCycle: Sendable {
         }
     }
 
-    package mutating func signal(_ signal: EndSignal) -> Action {
+    mutating func signal(_ signal: EndSignal) -> Action {
         end(.code(ExitCode.signal(signal)))
     }
 
     /// The host sent `exit`.
-    package mutating func exit() -> Action {
+    mutating func exit() -> Action {
         end(.code(isShutDown ? ExitCode.success : ExitCode.failure))
     }
 
     /// Input or output failed for good.
-    package mutating func fail(code: Int32) -> Action {
+    mutating func fail(code: Int32) -> Action {
         end(.code(code))
     }
 

@@ -1,7 +1,7 @@
 internal import JSON
 
 /// What a value on the wire may be: checked on the way in, published by `rpc.discover`.
-package indirect enum Schema: Sendable {
+indirect enum Schema: Sendable {
     /// Text within limits.
     case string(TextRule)
     /// One of these texts.
@@ -38,7 +38,7 @@ package indirect enum Schema: Sendable {
 }
 
 /// Limits of one text.
-package struct TextRule: Sendable {
+struct TextRule: Sendable {
     /// In bytes of UTF-8.
     var counts: ClosedRange<Int>
     /// For the document: a regular expression of ECMA 262.
@@ -58,7 +58,7 @@ package struct TextRule: Sendable {
 }
 
 /// One member of an object, or one parameter of a method.
-package struct Member: Sendable {
+struct Member: Sendable {
     var name: String
     var schema: Schema
     var isRequired: Bool
@@ -87,7 +87,7 @@ package struct Member: Sendable {
 }
 
 /// A schema with a name.
-package struct Component: Sendable {
+struct Component: Sendable {
     var name: String
     var description: String
     var schema: Schema

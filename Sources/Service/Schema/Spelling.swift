@@ -1,7 +1,7 @@
 /// Finds what somebody probably meant.
-package enum Spelling {
+enum Spelling {
     /// The name that is at most two slips away (one for short words), the nearest first; nil when none is.
-    package static func nearest(to word: String, in names: some Sequence<String>) -> String? {
+    static func nearest(to word: String, in names: some Sequence<String>) -> String? {
         // Long words are no slips; this also bounds the work.
         if word.utf8.count > 40 { return nil }
         let limit = word.utf8.count < 4 ? 1 : 2

@@ -1,26 +1,26 @@
-package import JSON
+internal import JSON
 
 /// A parameter that does not fit its schema: which, and why; holds no value that could be a secret.
-package struct ParameterError: Error, Equatable, Sendable {
+struct ParameterError: Error, Equatable, Sendable {
     /// From `params` on, as `params.retry.maxAttempts` or `params.ids[3]`.
-    package var path: String
+    var path: String
     /// What was expected and what came.
-    package var problem: String
+    var problem: String
     /// The limit that was passed, if that was it.
-    package var limit: Int64?
+    var limit: Int64?
 
-    package init(path: String, problem: String, limit: Int64? = nil) {
+    init(path: String, problem: String, limit: Int64? = nil) {
         self.path = path
         self.problem = problem
         self.limit = limit
     }
 
-    package var message: String { "\(path): \(problem)" }
+    var message: String { "\(path): \(problem)" }
 }
 
 extension Schema {
     /// Checks a value and takes out what means nothing: optional members that are null, and members named `_…`.
-    package func checked(_ value: JSONValue, at path: String) throws(ParameterError) -> JSONValue {
+    func checked(_ value: JSONValue, at path: String) throws(ParameterError) -> JSONValue {
         switch self {
         case .string(let rule): try rule.check(value, at: path)
         case .choice(let choices):

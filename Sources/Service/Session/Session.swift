@@ -42,6 +42,9 @@ package final class Session: EngineClient {
     private var isNudged = false
     private var hasBegun = false
 
+    /// Makes a session that takes its messages from `inbox`; nothing happens before the first turn.
+    ///
+    /// - Parameter inFlight: what the reader waits for when too many requests are not answered yet.
     package init(
         configuration: SessionConfiguration,
         log: Log,
@@ -61,6 +64,7 @@ package final class Session: EngineClient {
 
     var isInitialized: Bool { life.isInitialized }
 
+    /// See `EngineClient`.
     package func turn(_ engine: isolated DownloadEngine) -> Int64? {
         begin(engine)
         isNudged = false
