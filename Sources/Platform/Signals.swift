@@ -8,11 +8,11 @@ package enum EndSignal: Int32, Sendable, CaseIterable {
     case terminate = 15
 }
 
-/// Blocks the signals that ask for an end, so that a `SignalSource` can read them, and ignores those that would kill us for
-/// a reader that went away or a file that grew too large.  C: pthread_sigmask(3), signal(2)
+/// Blocks the signals that ask for an end, so that a `SignalSource` can read them, and ignores those that would kill
+/// us for a reader that went away or a file that grew too large.  C: pthread_sigmask(3), signal(2)
 ///
-/// Call before the first thread starts: threads inherit the mask. A hang-up or interrupt that was ignored at exec (nohup, a
-/// shell's background job) stays ignored.
+/// Call before the first thread starts: threads inherit the mask. A hang-up or interrupt that was ignored at exec
+/// (nohup, a shell's background job) stays ignored.
 package func prepareSignals() {
     var set = endSignalSet()
     _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Gives standard input, output and error a descriptor each if they were closed at exec, so that no file we open can take
-/// their place; says which of the three were closed.
+/// Gives standard input, output and error a descriptor each if they were closed at exec, so that no file we open can
+/// take their place; says which of the three were closed.
 package func occupyStandardStreams() -> [Int32] {
     var closed: [Int32] = []
     for raw: Int32 in 0...2 where fcntl(raw, F_GETFD) < 0 {
@@ -12,8 +12,8 @@ package func occupyStandardStreams() -> [Int32] {
     return closed
 }
 
-/// Moves standard output to a private descriptor and points descriptor 1 at standard error, so that a stray print of any
-/// library cannot break the stream of messages.  C: fcntl(2) F_DUPFD_CLOEXEC, dup2(2)
+/// Moves standard output to a private descriptor and points descriptor 1 at standard error, so that a stray print of
+/// any library cannot break the stream of messages.  C: fcntl(2) F_DUPFD_CLOEXEC, dup2(2)
 package func takeStandardOutput() throws(Errno) -> FileDescriptor {
     let output = FileDescriptor(owning: try valueOrErrno { fcntl(1, F_DUPFD_CLOEXEC, 3) })
     _ = try valueOrErrno { dup2(2, 1) }

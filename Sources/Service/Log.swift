@@ -30,8 +30,8 @@ package enum LogFormat: String, Sendable, CaseIterable {
 
 /// Writes lines to standard error without ever making anybody wait for it.  Isolation: any thread.
 ///
-/// A thread of its own writes, started by the first line; what it cannot get rid of in time is dropped and counted. Callers
-/// see to it that no line holds a header, userinfo or query value.
+/// A thread of its own writes, started by the first line; what it cannot get rid of in time is dropped and counted.
+/// Callers see to it that no line holds a header, userinfo or query value.
 package final class Log: Sendable {
     private struct State {
         var lines: [String] = []

@@ -27,7 +27,7 @@ extension CommandLineParser {
         usage: towline [options]
         A download service for programs: JSON-RPC 2.0, one message a line, on standard input and output.
 
-          printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"start","params":{"url":"https://example.org/file"}}' | towline
+          printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"start","params":{"url":"https://h.example/f"}}' | towline
 
         Run 'towline --help' for all options.
         """

@@ -50,8 +50,8 @@ struct FollowedDownloads: Sendable {
         update(download, now: now)
     }
 
-    /// True when the host knows this state, reason and phase already, from an event or from the answer to `start`; counts
-    /// them as told.
+    /// True when the host knows this state, reason and phase already, from an event or from the answer to `start`;
+    /// counts them as told.
     mutating func isTold(_ download: DownloadSnapshot) -> Bool {
         let status = DownloadStatus(download.state, reason: download.reason, phase: download.phase)
         if entries[download.id]?.told == status { return true }

@@ -2,8 +2,8 @@ package import Platform
 
 /// Watches what can end the process from outside, and ends it: signals, the host's process, the reader of our output.
 ///
-/// Isolation: any thread; the watching is done by a thread of its own. It ends the process in time even if the session does
-/// not: at most 1.5 s after the first signal, at once after the second.
+/// Isolation: any thread; the watching is done by a thread of its own. It ends the process in time even if the
+/// session does not: at most 1.5 s after the first signal, at once after the second.
 package final class ProcessWatch: Sendable {
     /// How long the session has from the first signal, or from `expectEnd`, until it must have ended.
     package static let patienceNanoseconds: Int64 = 1_400_000_000
@@ -29,8 +29,8 @@ package final class ProcessWatch: Sendable {
     ///   - inbox: where the session hears of it.
     ///   - outputDescriptor: standard output; it must stay open as long as the process lives.
     ///   - processID: the host's, if it is known.
-    ///   - closeDown: ends all threads and flushes the output, and says with what code the process ends then: the one it is
-    ///     given, or a worse one. Called on a thread of its own, which is not waited for once time is up.
+    ///   - closeDown: ends all threads and flushes the output, and says with what code the process ends then: the one
+    ///     it is given, or a worse one. Called on a thread of its own, which is not waited for once time is up.
     package init(
         inbox: Mailbox<Inbound>,
         outputDescriptor: Int32,
