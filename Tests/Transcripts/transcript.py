@@ -123,6 +123,8 @@ def add(transcript: Transcript, number: int, word: str, rest: str) -> None:
         steps.append(Step(number, "sendraw", json.loads(rest)))
     elif word == "<":
         steps.append(Step(number, "expect", rest, [json.loads(rest)]))
+    elif word == "<?":
+        steps.append(Step(number, "allow", rest, [json.loads(rest)]))
     elif word == "<raw":
         steps.append(Step(number, "expectraw", json.loads(rest)))
     elif word in ("open", "signal", "exit", "restart"):
