@@ -271,6 +271,10 @@ class ScriptedServer:
             fields.append(("Accept-Ranges", "none"))
         elif behaviour.ranges == "on":
             fields.append(("Accept-Ranges", "bytes"))
+        if behaviour.status == 206 and behaviour.body is not None:
+            # A part that was made up: with no Content-Range unless the test gives one.
+            extra = [("Content-Range", behaviour.content_range)] if behaviour.content_range else []
+            return 206, data, fields + extra
         match = re.fullmatch(r"bytes=(\d+)-(\d*)", request.range or "")
         if match is None or behaviour.ranges != "on" or behaviour.status == 200:
             return 200, data, fields

@@ -124,8 +124,8 @@ def test_what_cannot_be_framed_ends_the_process_with_65(launch: Launcher, name: 
     process.raw(data)
     process.close_stdin()
     assert process.wait_exit() == 65
-    word = name.split(" ")[0]
-    assert word.lower().replace("-", "") in process.stderr.lower().replace("-", "")
+    cause = {"msgpack": "messagepack"}.get(name, name.split(" ")[0].lower())
+    assert cause in process.stderr.lower()
 
 
 def test_numbers_that_do_not_fit_are_refused(host: Towline) -> None:

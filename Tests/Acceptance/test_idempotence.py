@@ -44,7 +44,7 @@ def test_a_completed_record_is_found_by_its_id(host: Towline, server: ScriptedSe
     ("change", "named"),
     [
         ({"url": "http://127.0.0.1:1/other"}, "url"),
-        ({"path": "elsewhere"}, "path"),
+        ({"path": "elsewhere"}, "destination"),
         ({"checksum": {"algorithm": "sha256", "value": "0" * 64}}, "checksum"),
         ({"ifExists": "overwrite"}, "ifExists"),
     ],

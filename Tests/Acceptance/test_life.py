@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from fixtures import Launcher
 from scripted_server import Behaviour, ScriptedServer, content
-from support import MIB, NO_RETRY, Held, fetch, finish, line, poll
+from support import MIB, NO_RETRY, Held, fetch, finish, line, poll, quickest
 from towline_client import Towline
 
 PROMPT = 3.0
@@ -166,6 +166,16 @@ def test_a_pipeline_with_an_error_ends_with_1(launch: Launcher, bad: str) -> Non
     assert status == 1
 
 
+def test_a_pipeline_writes_every_answer_before_it_ends(launch: Launcher) -> None:
+    process = launch(read_at_once=False)
+    process.raw("".join(line("info", n) + "\n" for n in range(400)))
+    process.close_stdin()
+    time.sleep(0.3)  # by now the pipe is full and the end of input seen
+    process.start_reading()
+    assert process.wait_exit() == 0
+    assert [m["id"] for m in process.messages] == list(range(400))
+
+
 def test_a_pipeline_does_not_wait_for_what_is_paused(launch: Launcher) -> None:
     process, status = launch.pipe(line("start", 1, url="http://127.0.0.1:1/f", path="f", startPaused=True))
     assert process.response(1)["result"]["download"]["state"] == "paused"
@@ -199,6 +209,7 @@ def test_a_host_that_closes_stdin_is_taken_for_gone(
 def test_a_final_checkpoint_is_quick(launch: Launcher, server: ScriptedServer, work: Path) -> None:
     process = launch()
     process.call("initialize")
+    process.call("configure", maxActive=8, maxActivePerHost=8)
     for n in range(8):
         Held(server, f"/{n}", seed=n).started(process, work / str(n))
     began = time.monotonic()
@@ -328,6 +339,17 @@ def test_shutdown_in_header_framing_then_end_of_input_ends_with_0(launch: Launch
     assert process.wait_exit(PROMPT) == 0
 
 
+def test_shutdown_with_nothing_to_do_is_quick(launch: Launcher) -> None:
+    def session() -> None:
+        process = launch()
+        process.call("initialize")
+        process.call("shutdown")
+        process.notify("exit")
+        process.wait_exit()
+
+    assert quickest(session) < 0.5
+
+
 @pytest.mark.parametrize("mode", [None, "suspend"])
 def test_shutdown_keeps_what_runs(launch: Launcher, server: ScriptedServer, work: Path, mode: str) -> None:
     held = Held(server)
@@ -455,15 +477,19 @@ def test_head_ends_a_pipeline_with_141(launch: Launcher, server: ScriptedServer,
 
 
 def test_output_that_cannot_be_written_ends_with_74(launch: Launcher) -> None:
-    with Path("/dev/full").open("wb") as full:
-        ran = subprocess.run(
-            [str(launch.binary), "--state-dir", str(launch.state)],
-            input=(line("ping", 1) + "\n").encode(),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            timeout=20,
-        )
-    assert ran.returncode == 74
+    def status() -> int:
+        with Path("/dev/full").open("wb") as full:
+            ran = subprocess.run(
+                [str(launch.binary), "--state-dir", str(launch.state)],
+                input=(line("ping", 1) + "\n").encode(),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                timeout=20,
+            )
+        return ran.returncode
+
+    # Several times: the end of input must not overtake the write that fails.
+    assert [status() for _ in range(8)] == [74] * 8
 
 
 # stdout and stderr

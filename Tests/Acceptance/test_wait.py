@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fixtures import Launcher
 from scripted_server import Behaviour, ScriptedServer, content
-from support import MIB, NO_RETRY, Held, find_member
+from support import MIB, NO_RETRY, Held, find_member, quickest
 from towline_client import RPCError, Towline
 
 
@@ -37,6 +37,8 @@ def test_wait_on_what_has_ended_answers_at_once(host: Towline, server: ScriptedS
     download_id = start(host, server, work, "f")
     host.call("wait", id=download_id)
     assert host.call("wait", id=download_id, timeoutMs=0)["timedOut"] is False
+    assert quickest(lambda: host.call("wait", id=download_id)) < 0.5
+    assert quickest(lambda: host.call("wait", all=True)) < 0.5
 
 
 def test_wait_tells_of_a_failure_as_a_result(host: Towline, server: ScriptedServer, work: Path) -> None:
