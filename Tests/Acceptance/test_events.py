@@ -250,7 +250,7 @@ def test_events_that_found_no_room_are_told_as_lost(launch: Launcher, server: Sc
     def write() -> None:
         for n in range(total):
             params = {"url": server.url("/f"), "path": f"f{n}", "id": f"d{n}"}
-            host.send_message({"jsonrpc": "2.0", "id": n, "method": "start", "params": params})
+            host.send_message({"jsonrpc": "2.0", "id": f"s{n}", "method": "start", "params": params})
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -258,7 +258,7 @@ def test_events_that_found_no_room_are_told_as_lost(launch: Launcher, server: Sc
     host.start_reading()
     writer.join(60)
     for n in range(total):
-        host.response(n, 60)
+        host.response(f"s{n}", 60)
     lost = host.wait_event(lambda e: e["method"] == "eventsLost")["params"]
     assert set(lost) == {"fromSeq", "toSeq"}
     assert lost["fromSeq"] <= lost["toSeq"]
