@@ -142,6 +142,65 @@ def test_events_fit_their_schemas(document: JSON, host: Towline, server: Scripte
             validate(document, schemas[name]["schema"], value)
 
 
+#: what `start` may be given one day, each with a value that would be right
+START_MEMBERS: JSON = {
+    "checksum": {"algorithm": "sha256", "value": "0" * 64},
+    "ifExists": "rename",
+    "onChange": "keepBoth",
+    "resumePolicy": "probe",
+    "connections": 2,
+    "maxBytesPerSecond": 1000,
+    "maxFileBytes": 1000,
+    "priority": 1,
+    "startPaused": True,
+    "background": True,
+    "events": "none",
+    "metadata": {},
+    "resumeData": "x",
+    "headers": {"A": "b"},
+    "userAgent": "x",
+    "proxy": "http://127.0.0.1:1",
+    "tls": {},
+    "auth": {},
+    "httpVersion": "1.1",
+    "ipVersion": "4",
+    "connectTimeoutMs": 1000,
+    "stallTimeoutMs": 1000,
+    "totalTimeoutMs": 1000,
+    "waitForNetwork": True,
+    "retry": {},
+    "method": "GET",
+    "body": "x",
+}
+
+
+@pytest.mark.parametrize("member", START_MEMBERS)
+def test_a_member_of_start_is_described_or_refused_by_name(
+    document: JSON, host: Towline, member: str
+) -> None:
+    """Never accepted and ignored."""
+    if member in {p["name"] for p in method(document, "start")["params"]}:
+        return
+    params = {"url": "http://127.0.0.1:1/f", "path": "f", "startPaused": True}
+    error = host.error("start", **{**params, member: START_MEMBERS[member]})
+    assert error.code == -32602
+    assert error.names(member)
+
+
+@pytest.mark.parametrize(
+    ("member", "values"), [("onChange", ["keepBoth"]), ("resumePolicy", ["probe", "trust"])]
+)
+def test_a_choice_that_is_not_offered_is_refused(host: Towline, member: str, values: list[str]) -> None:
+    offered = host.call("info")["capabilities"]
+    listed = offered[{"onChange": "onChange", "resumePolicy": "resumePolicies"}[member]]
+    for value in values:
+        params = {"url": "http://127.0.0.1:1/f", "path": "f", "startPaused": True, member: value}
+        if value not in listed:
+            error = host.error("start", **params)
+            assert error.code == -32602
+            assert error.names(member)
+
+
 def test_required_params_are_required(document: JSON, host: Towline) -> None:
     for described in document["methods"]:
         required = [p["name"] for p in described["params"] if p.get("required")]

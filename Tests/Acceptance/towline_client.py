@@ -155,7 +155,7 @@ class Towline:
         else:
             self.raw(body + b"\n")
 
-    def notify(self, method: str, **params: Any) -> None:
+    def notify(self, method: str, /, **params: Any) -> None:
         message: JSON = {"jsonrpc": "2.0", "method": method}
         if params:
             message["params"] = params
@@ -185,10 +185,10 @@ class Towline:
         self._wait(lambda: key in self._answers, timeout, f"the answer to {key}")
         return self._answers[key]
 
-    def call(self, method: str, *, timeout: float = ANSWER_TIMEOUT, **params: Any) -> Any:
+    def call(self, method: str, /, *, timeout: float = ANSWER_TIMEOUT, **params: Any) -> Any:
         return self.answer(self.send(method, params or None), timeout)
 
-    def error(self, method: str, *, timeout: float = ANSWER_TIMEOUT, **params: Any) -> RPCError:
+    def error(self, method: str, /, *, timeout: float = ANSWER_TIMEOUT, **params: Any) -> RPCError:
         """Calls a method that has to fail, and returns its error."""
         try:
             result = self.call(method, timeout=timeout, **params)
