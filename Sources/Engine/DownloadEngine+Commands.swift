@@ -74,7 +74,13 @@ extension DownloadEngine {
     }
 
     /// Lets requests go on as far as they may.
+    ///
+    /// Called from within a step it returns at once: the loop that runs the step goes on, and thousands of requests that
+    /// are answered on the spot need no deeper stack than one.
     func pumpPipeline() {
+        guard !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
         while let step = pipeline.popReady() {
             switch step {
             case .start(let body), .run(let body): body()
@@ -112,8 +118,19 @@ extension DownloadEngine {
     }
 
     private func perform(_ run: CommandRun, onAll ids: ArraySlice<String>, _ reply: @escaping Reply<CommandAnswer>) {
-        guard let id = ids.first else { return answerSeveral(run, reply) }
-        perform(run, on: id) { [self] in perform(run, onAll: ids.dropFirst(), reply) }
+        var rest = ids
+        // A loop, not a recursion, over those that are done at once: there may be a hundred thousand.
+        while let id = rest.popFirst() {
+            let step = BulkStep()
+            perform(run, on: id) { [self, rest] in
+                if step.isLeft { perform(run, onAll: rest, reply) } else { step.isDone = true }
+            }
+            guard step.isDone else {
+                step.isLeft = true
+                return
+            }
+        }
+        answerSeveral(run, reply)
     }
 
     private func performOnAll(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
@@ -271,6 +288,13 @@ extension DownloadEngine {
         run.changed.append(download)
         run.afterAnswer.append { [self] in outbox.append(.event(snapshot)) }
     }
+}
+
+/// Whether one download of a bulk command was done before the call returned.  Isolation: the engine.
+private final class BulkStep {
+    var isDone = false
+    /// The loop has ended: whoever finishes the step goes on with the next.
+    var isLeft = false
 }
 
 /// One command on its way through its downloads.  Isolation: the engine.

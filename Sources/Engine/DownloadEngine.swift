@@ -62,6 +62,7 @@ package actor DownloadEngine: LoopOwner {
     var isTicking = false
 
     var pipeline = RequestPipeline()
+    var isPumping = false
     var starts = StartOrder()
 
     var outbox = Outbox()
