@@ -21,7 +21,7 @@ final class Download {
     /// Where the destination lies; nil while unknown.
     var volume: VolumeID?
 
-    /// Grows with every change of state: what was begun in an older one is void.
+    /// Grows with every change of state and every stop: what was begun before is void.
     var generation: UInt64 = 0
     /// What the next requests of this run must do differently.
     var quirks = RangeQuirks()

@@ -10,7 +10,10 @@ extension DownloadEngine {
     static let diskFullRetryMilliseconds: Int64 = 10_000
 
     /// Stops whatever runs for a download and takes it out of the queue; gathered bytes still go to the disk.
+    ///
+    /// Steps that wait for the disk are void from here on: none of them may begin a transfer or name the file.
     func stop(_ download: Download) {
+        download.generation += 1
         queue.leave(download.id)
         if let exchange = download.exchange {
             if exchange.plan != nil { collectAll(download, exchange) }

@@ -41,6 +41,8 @@ extension DownloadEngine {
 
     /// Asks for what is missing, at the original URL: a redirect's target may have expired.
     func connect(_ download: Download) {
+        // The process is ending: what is there is kept, nothing more is asked for.
+        guard !isSuspended else { return }
         guard let source = download.source else {
             let failure = DownloadFailure(.unsupportedUrl, "the recorded URL is not usable", isRetryable: false)
             return fail(download, failure)
