@@ -13,32 +13,39 @@ extension DownloadEngine {
     package func resumeInterrupted(reply: @escaping Reply<Int>) {
         pipeline.append(
             .run { [self] in
+                if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
                 pipeline.block()
-                resumeInterrupted(count: 0, reply)
+                resumeInterrupted([], reply)
             })
     }
 
-    private func resumeInterrupted(count: Int, _ reply: @escaping Reply<Int>) {
+    private func resumeInterrupted(_ earlier: [Download], _ reply: @escaping Reply<Int>) {
         submit(.adoptAll(.interrupted)) { [self] outcome in
-            var count = count
+            var resumed = earlier
             var isComplete = true
             if case .adopted(let loaded, let complete) = outcome {
                 isComplete = complete
                 for record in loaded {
                     let download = hold(record)
                     guard download.record.state == .paused, download.record.intent == .run else { continue }
-                    change(download, to: .queued)
-                    enqueue(download)
-                    count += 1
+                    change(download, to: .queued, isTold: false)
+                    resumed.append(download)
                 }
             }
-            if !isComplete { return resumeInterrupted(count: count, reply) }
+            if !isComplete { return resumeInterrupted(resumed, reply) }
+            let count = resumed.count
+            if case .failed(let error) = outcome {
+                answer { reply(.failure(.storageFailure(message: error.message))) }
+            } else {
+                answer { reply(.success(count)) }
+            }
+            // The answer comes before the events that it causes.
+            for download in resumed {
+                tell(download)
+                enqueue(download)
+            }
             pipeline.unblock()
             pumpPipeline()
-            if case .failed(let error) = outcome {
-                return answer { reply(.failure(.storageFailure(message: error.message))) }
-            }
-            answer { reply(.success(count)) }
         }
     }
 

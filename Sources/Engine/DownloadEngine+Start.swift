@@ -153,8 +153,9 @@ extension DownloadEngine {
         case .started(.takenOver(let loaded)):
             let download = hold(loaded)
             download.record.intent = .run
-            change(download, to: .queued)
+            change(download, to: .queued, isTold: false)
             answerStart(download, isCreated: false, isResumed: true, reply)
+            tell(download)
             enqueue(download)
         case .started(.existing(let loaded)):
             let found = downloads[loaded.record.id].map { snapshot(of: $0) } ?? snapshot(of: loaded)
