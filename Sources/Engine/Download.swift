@@ -45,6 +45,8 @@ final class Download {
     var isDirty = false
     /// The last save failed: the disk knows an older state than memory.
     var isUnsaved = false
+    /// The client has heard that it is over.
+    var isEndTold = false
     /// Run when the next save has ended; with false if it failed.
     var afterSave: [(Bool) -> Void] = []
     /// The ticket of the last save handed to the store.

@@ -162,6 +162,10 @@ extension DownloadEngine {
                 // The rename is under way: waits for what comes of it.
                 return download.afterPublishing.append { [self] in perform(run, on: id, then: next) }
             }
+            if download.record.state.isFinal, !download.isUnsaved {
+                // Its end is on its way to the client; after that the record is the store's, to be taken over anew.
+                return answer { [self] in perform(run, on: id, then: next) }
+            }
             return apply(run, to: download, then: next)
         }
         submit(.get(id: id)) { [self] outcome in

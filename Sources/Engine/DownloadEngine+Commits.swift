@@ -30,6 +30,7 @@ extension DownloadEngine {
         isTold: Bool = true
     ) {
         download.generation += 1
+        download.isEndTold = false
         download.record.state = state
         download.record.reason = reason
         download.phase = phase
@@ -94,6 +95,7 @@ extension DownloadEngine {
             download.record.revision = revision
             download.isUnsaved = false
             self.revision = max(self.revision, revision)
+            if download.isEndTold { evict(download) }
             return true
         case .destinationConflict(let id):
             note(.error, "cannot save: \(id) holds the destination", download)
@@ -131,7 +133,10 @@ extension DownloadEngine {
                 if let held = downloads[told.id] {
                     told.revision = held.record.revision
                     // Once the client has heard the end it may ask anew: forget the download first.
-                    if told.state.isFinal { evict(held) }
+                    if told.state.isFinal {
+                        held.isEndTold = held.record.state.isFinal
+                        evict(held)
+                    }
                 }
                 client?.downloadChanged(told, self)
             }
@@ -139,10 +144,12 @@ extension DownloadEngine {
     }
 
     /// Forgets a download that is over; the store keeps its record.
+    ///
+    /// As long as the store does not know the end, only memory does.
     private func evict(_ download: Download) {
-        guard download.record.state.isFinal, !download.isDirty, download.lastSaveTicket <= completedStoreTicket else {
-            return
-        }
+        guard download.record.state.isFinal, !download.isDirty, !download.isUnsaved,
+            download.lastSaveTicket <= completedStoreTicket
+        else { return }
         releaseFile(download)
         downloads[download.id] = nil
         advancedIDs.remove(download.id)
