@@ -201,7 +201,7 @@ extension DownloadEngine {
         case .change:
             submit(.adopt(id: record.id)) { [self] outcome in
                 switch outcome {
-                case .loaded(let adopted): apply(run, to: hold(adopted), then: next)
+                case .loaded(let adopted): applyToAdopted(run, adopted, then: next)
                 case .ownedElsewhere:
                     run.fail(record.id, .lockedElsewhere(id: record.id))
                     next()
@@ -210,6 +210,24 @@ extension DownloadEngine {
                     next()
                 }
             }
+        }
+    }
+
+    /// A failed download has let go of its destination: another one may hold it by now.
+    private func applyToAdopted(_ run: CommandRun, _ adopted: LoadedRecord, then next: @escaping () -> Void) {
+        let id = adopted.record.id
+        guard run.command == .resume, adopted.record.state == .failed, let path = adopted.record.path else {
+            return apply(run, to: hold(adopted), then: next)
+        }
+        submit(.claimDestination(id: id, path: path)) { [self] outcome in
+            if case .saved = outcome { return apply(run, to: hold(adopted), then: next) }
+            if case .destinationConflict(let holder) = outcome {
+                run.fail(id, .destinationHeld(path: path, id: holder))
+            } else {
+                run.fail(id, .storageFailure(message: "the download could not be taken over"))
+            }
+            submit(.release(id: id)) { _ in }
+            next()
         }
     }
 

@@ -98,7 +98,13 @@ extension DownloadEngine {
             if download.isEndTold { evict(download) }
             return true
         case .destinationConflict(let id):
-            note(.error, "cannot save: \(id) holds the destination", download)
+            // Taken by another process between the claim and the save.
+            download.isUnsaved = true
+            if !download.record.state.isFinal {
+                let message = "the download \(id) holds \(download.record.path ?? "the destination")"
+                fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false))
+            }
+            return false
         case .failed(let error):
             note(.error, "cannot save: \(error.message)", download)
             // The disk may have room later.
