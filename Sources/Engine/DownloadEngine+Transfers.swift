@@ -202,7 +202,11 @@ extension DownloadEngine {
         switch decision {
         case .accept: break
         case .redirect(let location): follow(download, exchange, location)
-        case .finishedAlready: bodyIsComplete(download)
+        case .finishedAlready:
+            // Held in one piece from the first byte: where it ends is where the file ends.
+            let total = download.record.entity?.totalByteCount ?? download.partial.submitted.byteCount
+            download.record.entity?.totalByteCount = total
+            bodyIsComplete(download)
         case .retry(let advice): attemptFailed(download, advice.failure, advice)
         case .retryWithoutRange(let why):
             download.restartCount += 1
