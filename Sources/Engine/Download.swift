@@ -68,7 +68,7 @@ final class Download {
     /// On disk, on the way there, gathered, and still in the transfer's buffers.
     var receivedByteCount: Int64 {
         let inTransfer = exchange.map { $0.plan == nil ? 0 : Int64($0.transfer.bufferedByteCount) } ?? 0
-        return partial.heldRanges.byteCount + partial.gatheredByteCount + inTransfer
+        return partial.heldRanges.byteCount + partial.gatheredByteCount + partial.wholeByteCountOnItsWay + inTransfer
     }
 
     /// Body bytes of this attempt, as they came over the network.

@@ -295,10 +295,13 @@ extension DownloadEngine {
     }
 
     private func cancel(_ download: Download, _ run: CommandRun, _ status: DownloadStatus) {
-        dropExchange(download)
-        dropGathered(download)
-        stop(download)
-        if run.deletesPartial { discardPartial(download) }
+        countingLosses(of: download) {
+            dropExchange(download)
+            dropGathered(download)
+            download.partial.wholeByteCountOnItsWay = 0
+            stop(download)
+            if run.deletesPartial { discardPartial(download) }
+        }
         changed(run, download, to: status)
     }
 

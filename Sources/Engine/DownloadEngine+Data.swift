@@ -166,8 +166,10 @@ extension DownloadEngine {
         guard download.partial.stage == .committing, let file = download.partial.file else { return }
         guard isSaved else {
             let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
-            dropGathered(download)
-            closeFile(download)
+            countingLosses(of: download) {
+                dropGathered(download)
+                closeFile(download)
+            }
             attemptFailed(download, failure)
             return quieted(download)
         }
@@ -191,16 +193,34 @@ extension DownloadEngine {
 
     /// Keeps only some of the bytes; what was counted and is not any more makes it a new attempt.
     func uncount(_ download: Download, keeping ranges: ByteRangeSet) {
+        countingLosses(of: download) { forget(download, keeping: ranges) }
+    }
+
+    /// Keeps only some of the bytes, in memory and in the record.
+    private func forget(_ download: Download, keeping ranges: ByteRangeSet) {
         dropGathered(download)
+        download.partial.wholeByteCountOnItsWay = 0
         download.partial.setRanges(ranges)
         download.partial.durable = download.partial.durable.intersection(ranges)
         download.record.durable = download.partial.durable
         download.record.written = nil
-        download.record.attempt += 1
-        download.record.transferredByteCount = 0
         download.record.isFinalizing = false
         download.record.finished = nil
         if download.partial.stage == .ready { commitBeforeWriting(download) } else { markDirty(download) }
+    }
+
+    /// Does what may lose bytes that were counted as received; if it does, what is left begins a new attempt.
+    ///
+    /// Within one attempt the count never falls, whatever becomes of the bytes.
+    func countingLosses(of download: Download, _ body: () -> Void) {
+        let byteCount = download.receivedByteCount
+        body()
+        guard download.receivedByteCount < byteCount else { return }
+        download.record.attempt += 1
+        download.record.transferredByteCount = 0
+        // What is left is as true of the new attempt.
+        download.record.written?.attempt = download.record.attempt
+        markDirty(download)
     }
 
     // MARK: - Housekeeping
@@ -268,7 +288,10 @@ extension DownloadEngine {
 
     /// A failed flush may have dropped any page since the last good one: only what was durable before counts.
     func flushFailed(_ download: Download, _ error: FileError) {
-        uncount(download, keeping: download.partial.durable)
+        countingLosses(of: download) {
+            dropExchange(download)
+            forget(download, keeping: download.partial.durable)
+        }
         // The session file must not go on claiming what may be gone.
         if let file = download.partial.file, let slot = download.partial.slot,
             let record = progressRecord(download, download.partial.durable)

@@ -90,10 +90,12 @@ extension DownloadEngine {
     /// The disk refused something: what was handed over and not confirmed does not count, and the file is closed.
     func diskFailed(_ download: Download, _ error: FileError) {
         let failure = error.downloadFailure
-        dropExchange(download)
-        dropGathered(download)
-        if download.partial.stage == .committing { download.partial.stage = .ready }
-        closeFile(download)
+        countingLosses(of: download) {
+            dropExchange(download)
+            dropGathered(download)
+            if download.partial.stage == .committing { download.partial.stage = .ready }
+            closeFile(download)
+        }
         guard download.record.state == .active else {
             note(.warn, failure.message, download)
             return
@@ -135,7 +137,11 @@ extension DownloadEngine {
     private func forceQuiet(_ download: Download, _ generation: UInt64) {
         guard download.generation == generation, let body = download.onQuiet else { return }
         download.onQuiet = nil
-        dropGathered(download)
+        countingLosses(of: download) {
+            dropGathered(download)
+            download.partial.wholeByteCountOnItsWay = 0
+            closeFile(download)
+        }
         body()
     }
 }

@@ -80,8 +80,10 @@ extension DownloadEngine {
 
     private func nameRefused(_ download: Download, _ failure: DownloadFailure) {
         download.isNaming = false
-        dropExchange(download)
-        dropGathered(download)
+        countingLosses(of: download) {
+            dropExchange(download)
+            dropGathered(download)
+        }
         if failure.isRetryable { attemptFailed(download, failure) } else { fail(download, failure) }
         quieted(download)
     }
@@ -120,12 +122,16 @@ extension DownloadEngine {
         let buffer = item?.buffer ?? buffers.takeEmpty()
         let byteCount = Int64(buffer.count)
         download.partial.gathered.removeAll()
+        download.partial.wholeByteCountOnItsWay = byteCount
         let attempt = download.record.attempt
         submit(.writeSmall(path: path, buffer), volume: download.volume) { [self] outcome in
             item?.exchange.bufferCount -= 1
             // A new attempt has un-counted the bytes meanwhile.
             if attempt != download.record.attempt { return discardStray(download, token, outcome) }
-            if case .opened = outcome { download.partial.setRanges(ByteRangeSet(0, byteCount)) }
+            countingLosses(of: download) {
+                download.partial.wholeByteCountOnItsWay = 0
+                if case .opened = outcome { download.partial.setRanges(ByteRangeSet(0, byteCount)) }
+            }
             made(download, token, outcome, isWhole: true)
         }
     }

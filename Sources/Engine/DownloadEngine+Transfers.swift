@@ -173,7 +173,6 @@ extension DownloadEngine {
         guard let limit = download.options.maxFileByteCount,
             exchange.nextOffset + Int64(exchange.transfer.bufferedByteCount) > limit
         else { return false }
-        dropExchange(download)
         fail(download, DownloadFailure(.sizeLimit, "the file is larger than \(limit) bytes", isRetryable: false))
         return true
     }

@@ -34,6 +34,8 @@ struct PartialState {
     var submitted = ByteRangeSet()
     var gathered: [Gathered] = []
     var writesInFlight = 0
+    /// The bytes of a body that is being made into a file in one go.
+    var wholeByteCountOnItsWay: Int64 = 0
     /// The slot of the session file that holds the `written` mark; nil until the first write that needs one.
     var slot: Int?
     /// What the record says is there, not to be believed before the file has been opened and looked at.
