@@ -121,14 +121,14 @@ extension DownloadEngine {
         var rest = ids
         // A loop, not a recursion, over those that are done at once: there may be a hundred thousand.
         while let id = rest.popFirst() {
-            let step = BulkStep()
+            run.isLooping = true
+            run.isStepDone = false
             perform(run, on: id) { [self, rest] in
-                if step.isLeft { perform(run, onAll: rest, reply) } else { step.isDone = true }
+                if run.isLooping { run.isStepDone = true } else { perform(run, onAll: rest, reply) }
             }
-            guard step.isDone else {
-                step.isLeft = true
-                return
-            }
+            run.isLooping = false
+            // Whoever finishes the step goes on with the next.
+            guard run.isStepDone else { return }
         }
         answerSeveral(run, reply)
     }
@@ -315,17 +315,13 @@ extension DownloadEngine {
     }
 }
 
-/// Whether one download of a bulk command was done before the call returned.  Isolation: the engine.
-private final class BulkStep {
-    var isDone = false
-    /// The loop has ended: whoever finishes the step goes on with the next.
-    var isLeft = false
-}
-
 /// One command on its way through its downloads.  Isolation: the engine.
 final class CommandRun {
     let command: DownloadCommand
     let deletesPartial: Bool
+    /// The loop over the downloads waits for a step to return, and whether that one was done at once.
+    var isLooping = false
+    var isStepDone = false
     var matchedCount = 0
     var changed: [Download] = []
     private(set) var errors: [(id: String, error: EngineError)] = []
