@@ -31,6 +31,8 @@ final class Download {
     /// The most that was ever held: only a failure after more than that starts the count of failures anew, so that a server
     /// without ranges on a bad link does not loop for ever.
     var highWaterByteCount: Int64 = 0
+    /// It stands in the line for buffers.
+    var isStarving = false
     /// The body has ended, and with what; judged when its last byte is written.
     var bodyEnd: BodyEnd?
     /// The finished file is being named: no command may come between.

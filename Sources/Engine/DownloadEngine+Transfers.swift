@@ -299,7 +299,8 @@ extension DownloadEngine {
             exchange.bufferCount < BufferPool.maxBuffersPerTransfer
         {
             guard let buffer = buffers.take() else {
-                starving.append(download)
+                if !download.isStarving { starving.append(download) }
+                download.isStarving = true
                 break
             }
             exchange.bufferCount += 1
@@ -323,7 +324,10 @@ extension DownloadEngine {
     private func feedStarving() {
         let waiting = starving
         starving.removeAll(keepingCapacity: true)
-        for download in waiting { supplyBuffers(download) }
+        for download in waiting {
+            download.isStarving = false
+            supplyBuffers(download)
+        }
     }
 
     /// Takes the exchange off libcurl; bytes that were not collected before are lost.
