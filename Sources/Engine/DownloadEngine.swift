@@ -142,6 +142,8 @@ package actor DownloadEngine: LoopOwner {
 
     /// How long the loop may sleep: until a timer or the client is due.
     private func idleMilliseconds() -> Int32 {
+        // What a reply or an event led to: nobody else ends the sleep for it.
+        if pipeline.hasReadyStep || !dirty.isEmpty || outbox.hasUnsealed { return 0 }
         guard let due = [timers.nextDue, clientDue].compactMap({ $0 }).min() else {
             return CurlLoop.maxSleepMilliseconds
         }

@@ -18,6 +18,9 @@ struct Outbox {
 
     var isEmpty: Bool { head == entries.count }
 
+    /// Some entries have not been bound to a commit yet.
+    var hasUnsealed: Bool { unsealedFrom < entries.count }
+
     mutating func append(_ entry: Entry) {
         entries.append(Waiting(entry: entry, ticket: nil))
     }

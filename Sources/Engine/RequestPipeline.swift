@@ -20,14 +20,17 @@ struct RequestPipeline {
         steps.append(step)
     }
 
+    var hasReadyStep: Bool {
+        guard head < steps.count, blockers == 0 else { return false }
+        if case .run = steps[head] { return startsInFlight == 0 }
+        return true
+    }
+
     /// The next step that may begin now.
     mutating func popReady() -> Step? {
-        guard head < steps.count, blockers == 0 else { return nil }
+        guard hasReadyStep else { return nil }
         let step = steps[head]
-        switch step {
-        case .start: startsInFlight += 1
-        case .run: if startsInFlight > 0 { return nil }
-        }
+        if case .start = step { startsInFlight += 1 }
         head += 1
         if head == steps.count || head > 1_024 {
             steps.removeFirst(head)
