@@ -44,6 +44,8 @@ final class Download {
     var partialNumber = 1
     /// Runs when nothing of this download is on its way to the disk any more.
     var onQuiet: (() -> Void)?
+    /// Counts how often that has run: a time limit set for an earlier wait is void.
+    var quietCount: UInt64 = 0
     var isDirty = false
     /// The last save failed: the disk knows an older state than memory.
     var isUnsaved = false

@@ -270,7 +270,6 @@ extension DownloadEngine {
         download.record.intent = .paused
         stop(download)
         let generation = download.generation
-        timers.add(.forceQuiet(download, generation: generation), due: now + Self.quietLimitNanoseconds)
         whenQuiet(download) { [self] in
             // A failure on the way to the disk came first: judge the command anew.
             guard generation == download.generation else { return perform(run, on: download.id, then: next) }
@@ -278,6 +277,7 @@ extension DownloadEngine {
             changed(run, download, to: status)
             next()
         }
+        limitQuietWait(download, nanoseconds: Self.quietLimitNanoseconds)
     }
 
     private func resume(_ download: Download, _ run: CommandRun, _ status: DownloadStatus) {

@@ -151,6 +151,7 @@ extension DownloadEngine {
     func quieted(_ download: Download) {
         guard let body = download.onQuiet, download.partial.isQuiet else { return }
         download.onQuiet = nil
+        download.quietCount += 1
         body()
     }
 

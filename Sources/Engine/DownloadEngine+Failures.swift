@@ -96,6 +96,8 @@ extension DownloadEngine {
             if download.partial.stage == .committing { download.partial.stage = .ready }
             closeFile(download)
         }
+        // Nothing of it is on its way any more, and perhaps no other result comes that would tell.
+        defer { quieted(download) }
         guard download.record.state == .active else {
             note(.warn, failure.message, download)
             return
@@ -121,22 +123,29 @@ extension DownloadEngine {
         }
     }
 
+    /// Sets how long the wait for quiet may take, if there is one.
+    func limitQuietWait(_ download: Download, nanoseconds: Int64) {
+        guard download.onQuiet != nil else { return }
+        timers.add(.forceQuiet(download, quietCount: download.quietCount), due: now + nanoseconds)
+    }
+
     func runDueTimers() {
         while let timer = timers.popDue(now: now) {
             switch timer {
             case .retry(let id, let generation): retry(id: id, generation: generation)
             case .tick: tick()
             case .retryCommit: retryCommit()
-            case .forceQuiet(let download, let generation): forceQuiet(download, generation)
+            case .forceQuiet(let download, let quietCount): forceQuiet(download, quietCount)
             case .run(let body): body()
             }
         }
     }
 
     /// The disk takes too long: what a request waits for goes on without the bytes that are still on their way.
-    private func forceQuiet(_ download: Download, _ generation: UInt64) {
-        guard download.generation == generation, let body = download.onQuiet else { return }
+    private func forceQuiet(_ download: Download, _ quietCount: UInt64) {
+        guard download.quietCount == quietCount, let body = download.onQuiet else { return }
         download.onQuiet = nil
+        download.quietCount += 1
         countingLosses(of: download) {
             dropGathered(download)
             download.partial.wholeByteCountOnItsWay = 0

@@ -64,10 +64,7 @@ extension DownloadEngine {
         let run = SuspendRun(waitingCount: downloads.count) { [self] in answer(reply) }
         for download in downloads.values {
             whenQuiet(download) { run.oneIsQuiet() }
-            if download.onQuiet != nil {
-                timers.add(
-                    .forceQuiet(download, generation: download.generation), due: now + Self.suspendLimitNanoseconds)
-            }
+            limitQuietWait(download, nanoseconds: Self.suspendLimitNanoseconds)
         }
         if downloads.isEmpty { run.end() }
     }

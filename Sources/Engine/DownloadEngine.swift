@@ -177,6 +177,6 @@ enum EngineTimer {
     case tick
     case retryCommit
     /// What waits for bytes on their way to a slow disk goes on without them.
-    case forceQuiet(Download, generation: UInt64)
+    case forceQuiet(Download, quietCount: UInt64)
     case run(() -> Void)
 }
