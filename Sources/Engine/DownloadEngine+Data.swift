@@ -98,6 +98,7 @@ extension DownloadEngine {
             download.partial.writesInFlight -= 1
             let isCurrent = attempt == download.record.attempt && download.partial.file === file
             writeEnded(download, range, isCurrent: isCurrent, outcome)
+            if downloads[download.id] !== download { returnSlot(download) }
             supplyBuffers(download)
             quieted(download)
             bodyProgressed(download)
@@ -165,13 +166,13 @@ extension DownloadEngine {
 
     private func committed(_ download: Download, isSaved: Bool) {
         guard download.partial.stage == .committing, let file = download.partial.file else { return }
-        guard isSaved else {
+        guard isSaved, !download.record.state.isFinal else {
             let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
             countingLosses(of: download) {
                 dropGathered(download)
                 closeFile(download)
             }
-            attemptFailed(download, failure)
+            if download.record.state == .active { attemptFailed(download, failure) }
             return quieted(download)
         }
         download.partial.stage = .ready

@@ -24,7 +24,7 @@ extension DownloadEngine {
         let candidate = number == 0 ? name : FileName.numbered(name, number)
         submit(.inspect(directory: directory, name: candidate, partialName: candidate + FileName.partialSuffix)) {
             [self] outcome in
-            if download.record.state.isFinal {
+            if !isRunning(download) {
                 download.isNaming = false
                 return quieted(download)
             }
@@ -54,6 +54,10 @@ extension DownloadEngine {
 
     private func claim(_ download: Download, _ directory: String, _ name: String, _ number: Int, _ path: String) {
         submit(.claimDestination(id: download.id, path: path)) { [self] outcome in
+            if download.record.state.isFinal {
+                download.isNaming = false
+                return quieted(download)
+            }
             switch outcome {
             case .saved(let revision):
                 download.record.revision = revision
@@ -84,7 +88,10 @@ extension DownloadEngine {
             dropExchange(download)
             dropGathered(download)
         }
-        if failure.isRetryable { attemptFailed(download, failure) } else { fail(download, failure) }
+        // It may have been paused without waiting for its name.
+        if isRunning(download) {
+            if failure.isRetryable { attemptFailed(download, failure) } else { fail(download, failure) }
+        }
         quieted(download)
     }
 
@@ -97,6 +104,14 @@ extension DownloadEngine {
         download.record.transfer = TransferOrigin(mode: .unchanged, offset: 0)
         change(download, to: .completed)
         quieted(download)
+    }
+
+    /// False once a command or a failure has come between: then what was begun for it leads nowhere.
+    func isRunning(_ download: Download) -> Bool {
+        switch download.record.state {
+        case .active, .waiting, .queued: true
+        case .paused, .failed, .completed, .canceled: false
+        }
     }
 
     func joined(_ directory: String, _ name: String) -> String {
@@ -192,7 +207,10 @@ extension DownloadEngine {
             submit(.discard(path: opened.file.path, identity: opened.file.identity))
             submit(.close(opened.file))
         }
+        // Bytes of a newer transfer may have waited for this.
+        pumpPartial(download)
         quieted(download)
+        bodyProgressed(download)
     }
 
     // MARK: - Opening it again
@@ -274,6 +292,7 @@ extension DownloadEngine {
         submit(.close(file))
         download.partial.file = nil
         download.partial.stage = .closed
+        download.partial.needsTruncation = false
         download.partial.submitted = ByteRangeSet()
         download.partial.claimed = written
     }
@@ -281,7 +300,13 @@ extension DownloadEngine {
     /// Closes the file and gives its slot back.
     func releaseFile(_ download: Download) {
         closeFile(download)
-        if let slot = download.partial.slot { slots.giveBack(slot) }
+        returnSlot(download)
+    }
+
+    /// Gives the slot back of a download that is over, once no write of it can still put its mark there.
+    func returnSlot(_ download: Download) {
+        guard download.partial.writesInFlight == 0, let slot = download.partial.slot else { return }
+        slots.giveBack(slot)
         download.partial.slot = nil
     }
 
