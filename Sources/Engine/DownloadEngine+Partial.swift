@@ -251,7 +251,7 @@ extension DownloadEngine {
             markDirty(download)
             connect(download)
         case .failed(let error) where error.errno == .noEntry:
-            losePartial(download, .partialMissing)
+            lookForDirectory(download, error)
         case .failed(let error) where error.reason == .replaced:
             download.partialNumber += 1
             if let path = download.record.path {
@@ -270,6 +270,19 @@ extension DownloadEngine {
             ? download.record.trustedRanges(bootID: bootID, mountID: file.mountID, partial: file.identity)
             : download.record.durable
         return ranges.clipped(to: opened.byteCount)
+    }
+
+    /// The partial is missing: alone, or with the directory it was in, which may be on a disk that comes back.
+    private func lookForDirectory(_ download: Download, _ error: FileError) {
+        let (directory, _) = split(.file(path: error.path))
+        let generation = download.generation
+        submit(.inspect(directory: directory, name: nil, partialName: nil)) { [self] outcome in
+            guard generation == download.generation else { return }
+            if case .inspected(let status) = outcome, case .present = status.directory {
+                return losePartial(download, .partialMissing)
+            }
+            diskFailed(download, error)
+        }
     }
 
     private func losePartial(_ download: Download, _ why: TransferOrigin.Why) {

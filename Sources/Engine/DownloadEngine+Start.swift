@@ -199,7 +199,8 @@ extension DownloadEngine {
         return download
     }
 
-    private func split(_ destination: StartRequest.Destination) -> (directory: String, name: String?) {
+    /// A destination's directory, and the name in it where one is given.
+    func split(_ destination: StartRequest.Destination) -> (directory: String, name: String?) {
         switch destination {
         case .directory(let path): return (path, nil)
         case .file(let path):
