@@ -70,13 +70,14 @@ extension DownloadEngine {
         let range = asked.map { "bytes=\($0.fieldValue)" }
         download.trail.beginAttempt(atUnixMilliseconds: unixMilliseconds(), requestedRange: range)
         change(download, phase: .connecting)
-        send(download, to: source, headers: download.headers, hopCount: 0, asked: asked)
+        send(download, to: source, userInfo: source.userInfo, headers: download.headers, hopCount: 0, asked: asked)
     }
 
     /// Makes one request of a chain and hands it to libcurl.
     private func send(
         _ download: Download,
         to url: ParsedURL,
+        userInfo: ParsedURL.UserInfo?,
         headers: [HeaderField],
         hopCount: Int,
         asked: RangeRequest?
@@ -87,7 +88,7 @@ extension DownloadEngine {
             url: url,
             headerFields: fields(download, url, headers, asked),
             range: asked?.fieldValue,
-            userInfo: hopCount == 0 ? url.userInfo : nil,
+            userInfo: userInfo,
             connectTimeoutMilliseconds: download.options.connectTimeoutMilliseconds,
             stallTimeoutMilliseconds: download.options.stallTimeoutMilliseconds,
             receiveBufferByteCount: receiveBufferByteCount(),
@@ -280,7 +281,16 @@ extension DownloadEngine {
             )
             switch decision {
             case .follow(let headers):
-                send(download, to: target, headers: headers, hopCount: exchange.hopCount + 1, asked: exchange.asked)
+                // Credentials stay with the origin they were given for, and do not come back to it from another.
+                let isSameOrigin = target.origin == exchange.url.origin
+                send(
+                    download,
+                    to: target,
+                    userInfo: isSameOrigin ? exchange.transfer.request.userInfo : nil,
+                    headers: headers,
+                    hopCount: exchange.hopCount + 1,
+                    asked: exchange.asked
+                )
             case .denied(let failure): fail(download, failure)
             }
         } catch {
