@@ -285,10 +285,7 @@ extension DownloadEngine {
         download.record.failureCount = 0
         if download.record.state == .failed {
             download.record.failure = nil
-            download.record.attempt += 1
-            download.record.transferredByteCount = 0
-            // What the marks say of the last attempt is as true of this one.
-            download.record.written?.attempt = download.record.attempt
+            beginAttempt(download)
         }
         changed(run, download, to: status)
         run.afterAnswer.append { [self] in enqueue(download) }

@@ -218,11 +218,18 @@ extension DownloadEngine {
         let byteCount = download.receivedByteCount
         body()
         guard download.receivedByteCount < byteCount else { return }
-        download.record.attempt += 1
-        download.record.transferredByteCount = 0
-        // What is left is as true of the new attempt.
-        download.record.written?.attempt = download.record.attempt
+        beginAttempt(download)
         markDirty(download)
+    }
+
+    /// Counts a new attempt, which begins with what is held.
+    func beginAttempt(_ download: Download) {
+        let attempt = download.record.attempt + 1
+        download.record.attempt = attempt
+        download.record.transferredByteCount = 0
+        // What the marks say of the last attempt is as true of this one.  Not read from the record here: that would be
+        // a second access to it within the first, which traps.
+        download.record.written?.attempt = attempt
     }
 
     // MARK: - Housekeeping
