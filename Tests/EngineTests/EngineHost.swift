@@ -3,6 +3,7 @@ import Curl
 import Engine
 import Platform
 import Store
+import Testing
 
 /// An engine on its loop, with a client that keeps what it hears; the tests' stand-in for the service.
 final class EngineHost: Sendable {
@@ -21,7 +22,9 @@ final class EngineHost: Sendable {
     private let thread: Thread
     private let inbox: Mailbox<Work>
     private let heard = Guarded(Heard())
-    private let log = Guarded<[String]>([])
+    private let watch: Watch
+    /// Answers and events in the order in which they came; tests add their answers.
+    let trace = Trace()
 
     init(state: String, settings: EngineSettings = EngineSettings()) throws {
         let loop = try CurlLoop()
@@ -29,7 +32,9 @@ final class EngineHost: Sendable {
         let store = try Store(StoreConfiguration(location: .directory(state)), onFirst: { loop.wake() })
         let inbox = try Mailbox<Work>(onFirst: { loop.wake() })
         let box = ClientBox()
-        let client = Client(inbox: inbox, box: box)
+        let watch = Watch()
+        self.watch = watch
+        let client = Client(inbox: inbox, box: box, watch: watch)
         let engine = try DownloadEngine(loop: loop, store: store, client: client, log: { log.add($0.message) })
         self.loop = loop
         self.engine = engine
@@ -43,6 +48,31 @@ final class EngineHost: Sendable {
     func stop() {
         loop.stop()
         thread.join()
+        for violation in watch.violations { Issue.record("\(violation)") }
+    }
+
+    /// Runs each piece of work in a turn of its own, one turn after the other.
+    func inTurns(_ works: [Work]) {
+        guard let first = works.first else { return }
+        let rest = Array(works.dropFirst())
+        inbox.send { [inbox] engine in
+            first(engine)
+            if !rest.isEmpty { inbox.send { engine in Self.run(rest, engine, inbox) } }
+        }
+    }
+
+    private static func run(_ works: [Work], _ engine: isolated DownloadEngine, _ inbox: Mailbox<Work>) {
+        guard let first = works.first else { return }
+        first(engine)
+        let rest = Array(works.dropFirst())
+        if !rest.isEmpty { inbox.send { engine in run(rest, engine, inbox) } }
+    }
+
+    /// Answers when the engine has suspended; it goes on turning.
+    func suspend() async {
+        await withCheckedContinuation { continuation in
+            inbox.send { engine in engine.suspendAll { continuation.resume() } }
+        }
     }
 
     /// Ends as a process does that was asked to.
@@ -137,7 +167,7 @@ final class EngineHost: Sendable {
         }
     }
 
-    private func ask<Answer: Sendable>(
+    func ask<Answer: Sendable>(
         _ body: @escaping @Sendable (isolated DownloadEngine, @escaping (Result<Answer, EngineError>) -> Void) -> Void
     ) async throws -> Answer {
         let result: Result<Answer, EngineError> = await withCheckedContinuation { continuation in
@@ -147,6 +177,7 @@ final class EngineHost: Sendable {
     }
 
     private func hear(_ download: DownloadSnapshot) {
+        trace.add("event \(download.id) \(download.state)")
         let due = heard.withLock { heard in
             heard.events.append(download)
             let due = heard.waiters.filter { $0.predicate(download) }.map(\.continuation)
@@ -166,30 +197,87 @@ private final class LogBox: Sendable {
 
 /// Where the client finds whom to tell; set once the host exists.
 private final class ClientBox: Sendable {
-    private let hear = Guarded<(@Sendable (DownloadSnapshot) -> Void)?>(nil)
-    private let early = Guarded<[DownloadSnapshot]>([])
-    func set(_ body: @escaping @Sendable (DownloadSnapshot) -> Void) { hear.withLock { $0 = body } }
+    /// Not the closure itself: one that goes in and out of a generic type is wrapped anew each time.
+    private final class Hearer: Sendable {
+        let hear: @Sendable (DownloadSnapshot) -> Void
+        init(_ hear: @escaping @Sendable (DownloadSnapshot) -> Void) { self.hear = hear }
+    }
+    private let hearer = Guarded<Hearer?>(nil)
+    func set(_ body: @escaping @Sendable (DownloadSnapshot) -> Void) {
+        let new = Hearer(body)
+        hearer.withLock { $0 = new }
+    }
     func tell(_ download: DownloadSnapshot) {
-        let body = hear.withLock { $0 }
-        body?(download)
+        let hearer = hearer.withLock { $0 }
+        hearer?.hear(download)
+    }
+}
+
+/// What must hold of every download at every moment, whatever the test.  Isolation: any thread.
+private final class Watch: Sendable {
+    private struct Seen {
+        var attempt: Int
+        var receivedByteCount: Int64
+    }
+    private struct State {
+        var seen: [String: Seen] = [:]
+        var finals: Set<String> = []
+        var violations: [String] = []
+    }
+    private let state = Guarded(State())
+
+    var violations: [String] { state.withLock { $0.violations } }
+
+    /// Within an attempt, bytes are never un-counted; attempts never go back. Events lag behind and are watched apart.
+    func look(_ download: DownloadSnapshot, from source: String) {
+        let key = "\(source) \(download.id)"
+        state.withLock { state in
+            if let seen = state.seen[key] {
+                let falls = download.receivedByteCount < seen.receivedByteCount
+                if download.attempt < seen.attempt || (download.attempt == seen.attempt && falls) {
+                    state.violations.append(
+                        "\(key), \(download.state): attempt \(seen.attempt) with \(seen.receivedByteCount) bytes,"
+                            + " then attempt \(download.attempt) with \(download.receivedByteCount)")
+                }
+            }
+            state.seen[key] = Seen(attempt: download.attempt, receivedByteCount: download.receivedByteCount)
+        }
+    }
+
+    /// After the end only a revival is told.
+    func hear(_ download: DownloadSnapshot) {
+        state.withLock { state in
+            if state.finals.contains(download.id), download.state != .queued {
+                state.violations.append("\(download.id): \(download.state) was told after its end")
+            }
+            if download.state.isFinal { state.finals.insert(download.id) } else { state.finals.remove(download.id) }
+        }
     }
 }
 
 private final class Client: EngineClient {
     private let inbox: Mailbox<EngineHost.Work>
     private let box: ClientBox
+    private let watch: Watch
 
-    init(inbox: Mailbox<EngineHost.Work>, box: ClientBox) {
+    init(inbox: Mailbox<EngineHost.Work>, box: ClientBox, watch: Watch) {
         self.inbox = inbox
         self.box = box
+        self.watch = watch
     }
 
     func turn(_ engine: isolated DownloadEngine) -> Int64? {
+        let heldIDs = engine.heldIDs
+        if heldIDs.count < 100 {
+            for id in heldIDs { engine.snapshot(id: id).map { watch.look($0, from: "state of") } }
+        }
         for work in inbox.takeAll() { work(engine) }
         return nil
     }
 
     func downloadChanged(_ download: DownloadSnapshot, _ engine: isolated DownloadEngine) {
+        watch.look(download, from: "event of")
+        watch.hear(download)
         box.tell(download)
     }
 }
