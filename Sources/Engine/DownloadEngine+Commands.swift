@@ -284,6 +284,8 @@ extension DownloadEngine {
         download.record.intent = .run
         download.record.failureCount = 0
         if download.record.state == .failed {
+            // The bytes went with the failure; the transfer that replaces them says why.
+            if download.record.failure?.kind == .checksumMismatch { download.lossReason = .checksumMismatch }
             download.record.failure = nil
             beginAttempt(download)
         }
