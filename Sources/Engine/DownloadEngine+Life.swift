@@ -59,6 +59,8 @@ extension DownloadEngine {
     /// something are refused with `.shuttingDown`.
     package func suspendAll(reply: @escaping () -> Void) {
         isSuspended = true
+        // The last chance of what could not be saved before.
+        retryCommit()
         let running = downloads.values.filter { $0.exchange != nil }
         for download in running { stop(download) }
         let run = SuspendRun(waitingCount: downloads.count) { [self] in answer(reply) }
