@@ -138,6 +138,10 @@ extension DownloadEngine {
             case .event(var told):
                 if let held = downloads[told.id] {
                     told.revision = held.record.revision
+                    // It may have waited for its commit while progress was told: counts of one attempt never fall.
+                    if told.attempt == Int(clamping: held.record.attempt) {
+                        told.receivedByteCount = max(told.receivedByteCount, held.receivedByteCount)
+                    }
                     // Once the client has heard the end it may ask anew: forget the download first.
                     if told.state.isFinal {
                         held.isEndTold = held.record.state.isFinal
