@@ -57,7 +57,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "towline",
-            dependencies: ["Core", "Engine", "Platform", "RPC", "Service", "Store"],
+            dependencies: ["Core", "Curl", "Engine", "Platform", "RPC", "Service", "Store"],
             swiftSettings: strict
         ),
 
@@ -75,7 +75,7 @@ let package = Package(
         tests("JSONTests", ["JSON"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("RPCTests", ["JSON", "Platform", "RPC", "TestSupport"]),
-        tests("ServiceTests", ["Core", "Engine", "JSON", "RPC", "Service", "TestSupport"]),
+        tests("ServiceTests", ["Core", "Engine", "JSON", "Platform", "RPC", "Service", "TestSupport"]),
         tests("StoreTests", ["Core", "JSON", "Platform", "Store", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]

@@ -113,6 +113,8 @@ final class Exchange {
     var transferBufferCount = 0
     /// When a buffer last left the transfer, in monotonic nanoseconds.
     var lastFlushAt: Int64 = 0
+    /// When libcurl last had news of the transfer, the request's beginning included.
+    var lastNewsAt: Int64 = 0
 
     init(transfer: Transfer, url: ParsedURL, headers: [HeaderField], hopCount: Int, asked: RangeRequest?) {
         self.transfer = transfer

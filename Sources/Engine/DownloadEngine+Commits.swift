@@ -36,7 +36,7 @@ extension DownloadEngine {
         download.phase = phase
         if state != .waiting { download.record.retryAtMilliseconds = nil }
         download.record.updatedAtMilliseconds = unixMilliseconds()
-        download.record.completedAtMilliseconds = state.isFinal ? download.record.updatedAtMilliseconds : nil
+        download.record.completedAtMilliseconds = state == .completed ? download.record.updatedAtMilliseconds : nil
         download.record.owner = state.isFinal ? nil : store.session.number
         markDirty(download)
         if isTold { tell(download) }

@@ -243,8 +243,10 @@ extension DownloadEngine {
 
     func tick() {
         isTicking = false
-        for download in transferring.values {
-            guard let exchange = download.exchange, exchange.plan != nil else { continue }
+        for download in Array(transferring.values) {
+            guard let exchange = download.exchange, !hasStalled(download, exchange), exchange.plan != nil else {
+                continue
+            }
             if now - exchange.lastFlushAt >= Self.flushAgeNanoseconds, exchange.transfer.bufferedByteCount > 0 {
                 collectAll(download, exchange)
                 pumpPartial(download)
@@ -259,6 +261,18 @@ extension DownloadEngine {
             }
         }
         if !transferring.isEmpty { startTicking() }
+    }
+
+    /// Ends a connected transfer that nothing has come from for too long; libcurl's own timer is late by seconds.
+    private func hasStalled(_ download: Download, _ exchange: Exchange) -> Bool {
+        let limit = download.options.stallTimeoutMilliseconds * 1_000_000
+        // One that waits for our buffers does not stall, and connecting has a limit of its own.
+        guard limit > 0, !exchange.transfer.isPaused, now - exchange.lastNewsAt >= limit,
+            exchange.transfer.metrics.preTransferMicroseconds > 0
+        else { return false }
+        let message = "no data came from \(exchange.url.host):\(exchange.url.port) for \(limit / 1_000_000) ms"
+        attemptFailed(download, DownloadFailure(.stalled, message, isRetryable: true))
+        return true
     }
 
     /// Makes what is written durable, beside the flow: first the flush, then the record.

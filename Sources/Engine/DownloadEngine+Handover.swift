@@ -30,14 +30,21 @@ extension DownloadEngine {
     }
 
     private func handOver(_ id: String) {
+        letGo(id) { [self] in submit(.endHandover(id: id)) { _ in } }
+    }
+
+    /// Interrupts downloads and gives them up, their bytes kept: any process may take them over.
+    package func letGo(ids: [String]) {
+        for id in ids { letGo(id) {} }
+    }
+
+    private func letGo(_ id: String, then body: @escaping () -> Void) {
         guard let download = downloads[id], !download.isPublishing, !download.record.state.isFinal else { return }
         stop(download)
         let generation = download.generation
-        timers.add(.forceQuiet(download, generation: generation), due: now + Self.quietLimitNanoseconds)
         whenQuiet(download) { [self] in
             guard generation == download.generation else { return }
             closeFile(download)
-            submit(.endHandover(id: id)) { _ in }
             let reason: StateReason = download.record.state == .paused ? download.record.reason ?? .user : .interrupted
             change(download, to: .paused, reason: reason, isTold: false)
             download.record.owner = nil
@@ -48,7 +55,9 @@ extension DownloadEngine {
                 downloads[id] = nil
                 advancedIDs.remove(id)
             }
+            body()
         }
+        limitQuietWait(download, nanoseconds: Self.quietLimitNanoseconds)
     }
 
     // MARK: - The asker

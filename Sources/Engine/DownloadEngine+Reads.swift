@@ -138,7 +138,7 @@ extension DownloadEngine {
 
     func snapshot(of download: Download) -> DownloadSnapshot {
         let record = download.record
-        var snapshot = snapshot(of: record, owner: record.state.isFinal ? .none : .self)
+        var snapshot = snapshot(of: record, owner: record.owner == nil ? .none : .self)
         snapshot.phase = download.phase
         snapshot.transferredByteCount = download.transferredByteCount
         snapshot.isResumable = download.isResumable
@@ -201,7 +201,8 @@ extension DownloadEngine {
             createdAtUnixMilliseconds: record.createdAtMilliseconds,
             updatedAtUnixMilliseconds: record.updatedAtMilliseconds,
             completedAtUnixMilliseconds: record.completedAtMilliseconds,
-            revision: record.revision
+            revision: record.revision,
+            isBackground: OptionsText.isBackground(record.optionsText)
         )
     }
 

@@ -15,56 +15,55 @@ extension DownloadEngine {
     }
 
     private func beginStart(_ request: StartRequest, _ reply: @escaping Reply<StartAnswer>) {
-        let place = starts.take()
-        if isSuspended { return endStart(place, reply, .failure(.shuttingDown)) }
-        let source: ParsedURL
+        let run = StartRun(place: starts.take(), request: request, reply: reply)
+        if isSuspended { return refuse(run, .shuttingDown) }
         do throws(URLError) {
-            source = try URLParser.parse(request.url)
+            _ = try URLParser.parse(request.url)
         } catch {
-            return endStart(place, reply, .failure(.unsupportedURL(message: error.message)))
+            return refuse(run, .unsupportedURL(message: error.message))
         }
-        let (directory, name) = split(request.destination)
-        let job = FileJob.inspect(
-            directory: directory, name: name, partialName: name.map { $0 + FileName.partialSuffix })
-        submit(job) { [self] outcome in
-            decideStart(place, request, source, directory, outcome, reply)
+        inspect(run, mayAsk: true)
+    }
+
+    /// - Parameter mayAsk: false once a process that has the download has been asked for it.
+    private func inspect(_ run: StartRun, mayAsk: Bool) {
+        let (directory, name) = split(run.request.destination)
+        let partialName = name.map { $0 + FileName.partialSuffix }
+        submit(.inspect(directory: directory, name: name, partialName: partialName)) { [self] outcome in
+            switch outcome {
+            case .inspected(let status):
+                run.status = status
+                run.refusal = whyRefused(run.request, directory, status)
+            case .failed(let error): run.refusal = EngineError(error, directory: directory)
+            default: run.refusal = .storageFailure(message: "the destination could not be looked at")
+            }
+            decide(run, mayAsk: mayAsk)
         }
     }
 
-    private func decideStart(
-        _ place: UInt64,
-        _ request: StartRequest,
-        _ source: ParsedURL,
-        _ directory: String,
-        _ outcome: FileOutcome,
-        _ reply: @escaping Reply<StartAnswer>
-    ) {
-        var refusal: EngineError?
-        var status: DestinationStatus?
-        switch outcome {
-        case .inspected(let inspected):
-            status = inspected
-            refusal = whyRefused(request, directory, inspected)
-        case .failed(let error): refusal = EngineError(error, directory: directory)
-        default: refusal = .storageFailure(message: "the destination could not be looked at")
-        }
-        var candidate = StartCandidate(record: newRecord(request), isIDGiven: request.id != nil)
+    private func decide(_ run: StartRun, mayAsk: Bool) {
+        var candidate = StartCandidate(record: newRecord(run.request), isIDGiven: run.request.id != nil)
         // A destination that is of no use now may still belong to a download that the request means.
-        candidate.mayInsert = refusal == nil
-        decide(candidate, mayAsk: true) { [self] outcome in
-            starts.resolve(place) { [self] in startDecided(request, refusal, status, outcome, reply) }
-            pumpStarts()
-        }
-    }
-
-    /// Lets the store decide; a download of a process whose host has gone is asked for first.
-    private func decide(_ candidate: StartCandidate, mayAsk: Bool, then body: @escaping (StoreOutcome) -> Void) {
+        candidate.mayInsert = run.refusal == nil
         submit(.start(candidate)) { [self] outcome in
-            guard mayAsk, case .started(.ownedElsewhere(let loaded)) = outcome else { return body(outcome) }
+            guard mayAsk, case .started(.ownedElsewhere(let loaded)) = outcome else { return end(run, outcome) }
+            // If its process goes on without a host, it is ours for the asking; else the record is the answer.
             askForHandover(loaded.record.id) { [self] isFree in
-                if isFree { decide(candidate, mayAsk: false, then: body) } else { body(outcome) }
+                if isFree { inspect(run, mayAsk: false) } else { end(run, outcome) }
             }
         }
+    }
+
+    private func end(_ run: StartRun, _ outcome: StoreOutcome) {
+        starts.resolve(run.place) { [self] in
+            startDecided(run.request, run.refusal, run.status, outcome, run.reply)
+        }
+        pumpStarts()
+    }
+
+    private func refuse(_ run: StartRun, _ error: EngineError) {
+        starts.resolve(run.place) { [self] in answer { run.reply(.failure(error)) } }
+        pumpStarts()
     }
 
     /// Answers starts whose turn it is.
@@ -74,13 +73,6 @@ extension DownloadEngine {
             body()
         }
         pumpPipeline()
-    }
-
-    private func endStart(
-        _ place: UInt64, _ reply: @escaping Reply<StartAnswer>, _ result: Result<StartAnswer, EngineError>
-    ) {
-        starts.resolve(place) { [self] in answer { reply(result) } }
-        pumpStarts()
     }
 
     /// What stands in the way of a new download to that destination.
@@ -124,7 +116,7 @@ extension DownloadEngine {
         return record
     }
 
-    /// Ten random bytes in letters and digits; begins with a letter so that no shell takes it for an option or a number.
+    /// 75 random bits in letters and digits; begins with a letter so that no shell takes it for an option or a number.
     private func newID() -> String {
         let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
         let letters = (0..<15).map { _ in alphabet[Int.random(in: 0..<32)] }
@@ -157,7 +149,7 @@ extension DownloadEngine {
             answerStart(download, isCreated: false, isResumed: true, reply)
             tell(download)
             enqueue(download)
-        case .started(.existing(let loaded)):
+        case .started(.existing(let loaded)), .started(.ownedElsewhere(let loaded)):
             let found = downloads[loaded.record.id].map { snapshot(of: $0) } ?? snapshot(of: loaded)
             answer { reply(.success(StartAnswer(download: found, isCreated: false, isResumed: false))) }
         case .started(.idConflict(let loaded, let differs)):
@@ -166,8 +158,6 @@ extension DownloadEngine {
         case .started(.destinationConflict(let id)):
             let path = request.destination.path
             answer { reply(.failure(.destinationHeld(path: path, id: id))) }
-        case .started(.ownedElsewhere(let loaded)):
-            answer { reply(.failure(.lockedElsewhere(id: loaded.record.id))) }
         case .started(.absent):
             answer { reply(.failure(refusal ?? .storageFailure(message: "the download was not recorded"))) }
         case .failed(let error): answer { reply(.failure(.storageFailure(message: error.message))) }
@@ -208,6 +198,23 @@ extension DownloadEngine {
             let directory = slash == path.utf8.startIndex ? "/" : String(path[..<slash])
             return (directory, String(path[path.utf8.index(after: slash)...]))
         }
+    }
+}
+
+/// One `start` on its way.  Isolation: the engine.
+private final class StartRun {
+    let place: UInt64
+    let request: StartRequest
+    let reply: DownloadEngine.Reply<StartAnswer>
+    /// The destination as it was found.
+    var status: DestinationStatus?
+    /// Why no new download may go there.
+    var refusal: EngineError?
+
+    init(place: UInt64, request: StartRequest, reply: @escaping DownloadEngine.Reply<StartAnswer>) {
+        self.place = place
+        self.request = request
+        self.reply = reply
     }
 }
 

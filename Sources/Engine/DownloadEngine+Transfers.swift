@@ -43,6 +43,14 @@ extension DownloadEngine {
     func connect(_ download: Download) {
         // The process is ending: what is there is kept, nothing more is asked for.
         guard !isSuspended else { return }
+        // Bytes of the last response that are not in the file yet belong to what is held: what they leave is asked for, and
+        // no other version may overtake them.
+        guard download.partial.isQuiet || (download.partial.gathered.isEmpty && download.partial.stage == .ready) else {
+            let generation = download.generation
+            return whenQuiet(download) { [self] in
+                if generation == download.generation { connect(download) }
+            }
+        }
         guard let source = download.source else {
             let failure = DownloadFailure(.unsupportedUrl, "the recorded URL is not usable", isRetryable: false)
             return fail(download, failure)
@@ -98,6 +106,7 @@ extension DownloadEngine {
             let transfer = try Transfer(request)
             let exchange = Exchange(transfer: transfer, url: url, headers: headers, hopCount: hopCount, asked: asked)
             exchange.lastFlushAt = now
+            exchange.lastNewsAt = now
             try session.add(transfer)
             download.exchange = exchange
             transferring[tag] = download
@@ -148,6 +157,7 @@ extension DownloadEngine {
         guard let download = transferring[transfer.tag], let exchange = download.exchange,
             exchange.transfer === transfer
         else { return }
+        exchange.lastNewsAt = now
         if exchange.plan == nil, let head = transfer.head { judge(download, exchange, head) }
         // The verdict may have dropped or replaced the exchange.
         guard download.exchange === exchange else { return }

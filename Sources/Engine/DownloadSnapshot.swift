@@ -44,4 +44,6 @@ package struct DownloadSnapshot: Equatable, Sendable {
     package var updatedAtUnixMilliseconds: Int64
     package var completedAtUnixMilliseconds: Int64?
     package var revision: Int64
+    /// Goes on without its host.
+    package var isBackground: Bool
 }

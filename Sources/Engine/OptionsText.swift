@@ -38,6 +38,11 @@ enum OptionsText {
         }
     }
 
+    /// Just that, without reading the rest.
+    static func isBackground(_ text: String) -> Bool {
+        text.split(separator: "\n").contains("\(Name.background.rawValue)=1")
+    }
+
     /// What the text says, on top of the defaults.
     static func decode(_ text: String) -> DownloadOptions {
         var options = DownloadOptions()

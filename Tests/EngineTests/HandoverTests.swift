@@ -31,6 +31,8 @@ struct HandoverTests {
         let id = try await first.start(server.url("/f"), path: path).download.id
         _ = try await first.poll(id) { $0.receivedByteCount >= 1_000_000 }
         first.beginYielding()
+        // Read after it: it is in the store by now.
+        _ = try await first.list()
         let second = try EngineHost(state: state)
         defer { second.stop() }
         _ = try await second.poll(id) { $0.owner == .other }
@@ -56,13 +58,19 @@ struct HandoverTests {
         _ = try await first.poll(id) { $0.receivedByteCount >= 1_000_000 }
         let second = try EngineHost(state: state)
         defer { second.stop() }
-        // Not yielding yet: told at once.
-        await #expect(throws: EngineError.lockedElsewhere(id: id)) { try await second.start(server.url("/f"), path: path) }
+        // Not yielding yet: the same start finds it, anything else is refused at once.
+        let found = try await second.start(server.url("/f"), path: path)
+        #expect(found.download.id == id)
+        #expect(found.download.owner == .other)
+        #expect(!found.isCreated)
         await #expect(throws: EngineError.lockedElsewhere(id: id)) { try await second.perform(.cancel, id) }
         first.beginYielding()
-        signal.set()
+        // Read after it: it is in the store by now.
+        _ = try await first.list()
         let answer = try await second.start(server.url("/f"), path: path)
         #expect(answer.download.id == id)
+        #expect(answer.isResumed)
+        signal.set()
         let end = await second.end(id)
         #expect(end.state == .completed)
         #expect(contents(path) == bytes)

@@ -36,11 +36,11 @@ struct SharedStateTests {
         for command in [DownloadCommand.pause, .cancel] {
             await #expect(throws: EngineError.lockedElsewhere(id: id)) { try await second.perform(command, id) }
         }
-        await #expect(throws: EngineError.lockedElsewhere(id: id)) {
-            try await second.start(server.url("/a"), path: path, id: "a")
-        }
-        await #expect(throws: EngineError.lockedElsewhere(id: id)) {
-            try await second.start(server.url("/a"), path: path)
+        for givenID in ["a", nil] {
+            let found = try await second.start(server.url("/a"), path: path, id: givenID)
+            #expect(found.download.id == id)
+            #expect(found.download.owner == .other)
+            #expect(!found.isCreated && !found.isResumed)
         }
         await #expect(throws: EngineError.destinationHeld(path: path, id: id)) {
             try await second.start(server.url("/other"), path: path)

@@ -151,7 +151,8 @@ extension DownloadSnapshot {
         priority: 0,
         createdAtUnixMilliseconds: 0,
         updatedAtUnixMilliseconds: 0,
-        revision: 1
+        revision: 1,
+        isBackground: false
     )
 
     static let full = DownloadSnapshot(
@@ -184,6 +185,7 @@ extension DownloadSnapshot {
         createdAtUnixMilliseconds: 1,
         updatedAtUnixMilliseconds: 2,
         completedAtUnixMilliseconds: 3,
-        revision: 4
+        revision: 4,
+        isBackground: false
     )
 }

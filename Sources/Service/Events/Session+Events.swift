@@ -54,7 +54,7 @@ extension Session {
         if downloads.entries[download.id] != nil {
             downloads.update(download, now: monotonicNanoseconds())
         } else {
-            follow(download, eventSelection, isBackground: false, engine)
+            follow(download, eventSelection, isBackground: download.isBackground, engine)
         }
     }
 

@@ -61,6 +61,11 @@ extension Session {
                 output.mute()
                 engine.beginYielding()
             }
+            // Without a word about the others, only those that were started for it go on when the host has gone.
+            let policy = configuration.hostExitPolicy
+            if policy == .suspend || (policy == nil && isMuted) {
+                engine.letGo(ids: engine.heldIDs.filter { engine.snapshot(id: $0)?.isBackground != true })
+            }
             leaving.drain = verdict
         case .checkpoint(let verdict):
             leaving.drain = nil
