@@ -57,7 +57,7 @@ struct RetryTests {
         let id = try await host.start(server.url("/f"), path: path, options: options).download.id
         let waiting = await host.event { $0.state == .waiting }
         #expect(waiting.failure?.kind == .stalled)
-        #expect(waiting.receivedByteCount == 100_000)
+        #expect(waiting.receivedByteCount >= 100_000)
         let end = await host.end(id)
         #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 100_000))
         #expect(contents(path) == bytes)
