@@ -194,8 +194,8 @@ struct DestinationTests {
         let host = try EngineHost(state: state)
         defer { host.stop() }
         let path = "\(inner)/f.bin"
-        let digest = try #require(sha256(good))
-        let options = quick { $0.checksum = Checksum(algorithm: .sha256, value: digest) }
+        let checksum = try digest(good, .sha256, in: directory)
+        let options = quick { $0.checksum = checksum }
         let id = try await host.start(server.url("/f"), path: path, options: options).download.id
         let failed = await host.end(id)
         #expect(failed.failure?.kind == .checksumMismatch)
@@ -208,19 +208,5 @@ struct DestinationTests {
         #expect(server.requests.count == 2)
         #expect(server.requests[1].value("Range") == nil)
         #expect(contents(path) == good)
-    }
-
-    private func sha256(_ bytes: [UInt8]) -> String? {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/sha256sum")
-        let file = directory.path("to-digest")
-        guard (try? Data(bytes).write(to: URL(fileURLWithPath: file))) != nil else { return nil }
-        let pipe = Pipe()
-        process.arguments = [file]
-        process.standardOutput = pipe
-        guard (try? process.run()) != nil else { return nil }
-        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return String(output.prefix(64))
     }
 }

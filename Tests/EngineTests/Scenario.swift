@@ -1,6 +1,8 @@
 import Core
 import Engine
+import Files
 import Foundation
+import Glibc
 import Platform
 import TestSupport
 import Testing
@@ -33,33 +35,52 @@ final class Trace: Sendable {
 final class SmallVolume: Sendable {
     let path: String
 
+    /// - Parameter options: those of tmpfs, as mount(8) takes them.
     init(_ options: String) throws {
         path = FileManager.default.temporaryDirectory.path + "/towline-volume-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        try #require(runs("/bin/mount", "-t", "tmpfs", "-o", options, "tmpfs", path))
+        // Not mount(8): Foundation's Process is not safe beside so many threads.
+        guard mount("tmpfs", path, "tmpfs", 0, options) == 0 else {
+            try FileManager.default.removeItem(atPath: path)
+            throw Errno.current
+        }
     }
 
     deinit {
-        _ = runs("/bin/umount", "-l", path)
+        _ = umount2(path, Int32(MNT_DETACH))
         try? FileManager.default.removeItem(atPath: path)
     }
 
     func path(_ name: String) -> String { "\(path)/\(name)" }
 
     /// Takes all the room there is.
-    func fill() { _ = runs("/bin/dd", "if=/dev/zero", "of=\(path("hog"))", "bs=4096", "status=none") }
+    func fill() {
+        let file = open(path("hog"), O_WRONLY | O_CREAT, 0o600)
+        let block = [UInt8](repeating: 0, count: 4_096)
+        while write(file, block, block.count) > 0 {}
+        _ = close(file)
+    }
+
     func makeRoom() throws { try FileManager.default.removeItem(atPath: path("hog")) }
 }
 
 /// Whether this process may mount a file system, found by trying once.
 let mayMount: Bool = (try? SmallVolume("size=64k")) != nil
 
-func runs(_ arguments: String...) -> Bool {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: arguments[0])
-    process.arguments = Array(arguments.dropFirst())
-    process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
+/// The digest of some bytes, by way of a file in that directory.
+func digest(_ bytes: [UInt8], _ algorithm: Checksum.Algorithm, in directory: TemporaryDirectory) throws -> Checksum {
+    let path = directory.path("digested")
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let results = try Mailbox<FileResult>()
+    let workers = try FileWorkers(results: results)
+    defer { workers.stop() }
+    func run(_ job: FileJob) throws -> FileOutcome {
+        workers.submit(job, ticket: 1)
+        return try #require(results.waitAndTakeAll()?.first).outcome
+    }
+    guard case .opened(let opened) = try run(.openPartial(path: path, expected: nil)),
+        case .digested(let digest) = try run(.digest(opened.file, algorithm, cancellation: CancellationFlag()))
+    else { throw UnexpectedAnswer() }
+    return Checksum(algorithm: algorithm, value: digest.hexadecimal)
 }

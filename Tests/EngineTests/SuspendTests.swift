@@ -1,6 +1,5 @@
 import Core
 import Engine
-import Foundation
 import Platform
 import Store
 import TestSupport
@@ -39,8 +38,8 @@ struct SuspendTests {
             }
         }
         let first = try EngineHost(state: state, settings: settings(maxActive: moment == .queued ? 0 : 8))
-        let digest = md5OfBytes
-        let options = quick { $0.checksum = Checksum(algorithm: .md5, value: digest) }
+        let checksum = try digest(bytes, .md5, in: directory)
+        let options = quick { $0.checksum = checksum }
         let id = try await first.start(server.url("/f"), path: path, options: options).download.id
         switch moment {
         case .queued: break
@@ -89,20 +88,6 @@ struct SuspendTests {
         #expect(contents(path) == bytes)
         #expect(try directory.entries() == ["file.bin", "state"])
         second.stop()
-    }
-
-    private var md5OfBytes: String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/md5sum")
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        guard (try? process.run()) != nil else { return "" }
-        input.fileHandleForWriting.write(Data(bytes))
-        try? input.fileHandleForWriting.close()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return String(text.prefix(32))
     }
 
     @Test func `a pause while the partial is being opened leaves nothing running`() async throws {
