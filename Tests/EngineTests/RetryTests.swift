@@ -94,7 +94,7 @@ struct RetryTests {
 
     @Test func `a resume on the heels of a failure runs to its end and is saved`() async throws {
         let bytes = bytes
-        for round in 0..<30 {
+        for round in 0..<8 {
             let server = try ScriptedServer { request in
                 request.index == 0 ? .status(404) : .file(bytes, etag: "\"v\"")
             }

@@ -173,7 +173,7 @@ struct SlotTests {
         #expect(slow.requests.count == 1)
     }
 
-    @Test func `forty transfers share the buffers when there are too few for all`() async throws {
+    @Test func `forty transfers at once each get their own bytes`() async throws {
         let bytes = randomBytes(1_500_000)
         let server = try ScriptedServer { _ in .file(bytes, etag: "\"v\"") }
         let host = try EngineHost(state: state, settings: settings(maxActive: 200))

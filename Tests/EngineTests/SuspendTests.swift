@@ -100,7 +100,7 @@ struct SuspendTests {
         let id = try await host.start(server.url("/f"), path: path, id: "f").download.id
         _ = try await host.poll(id) { $0.receivedByteCount == 10_000 }
         try await host.perform(.pause, id)
-        for round in 0..<100 {
+        for round in 0..<15 {
             let done = try Signal()
             // A turn apart: the resume has its slot and opens the partial, the pause comes before that is done.
             host.inTurns([
@@ -131,7 +131,7 @@ struct SuspendTests {
         defer { host.stop() }
         let id = try await host.start(server.url("/f"), path: path).download.id
         var random = RandomBytes(seed: 7)
-        for _ in 0..<40 {
+        for _ in 0..<15 {
             do {
                 try await host.perform(.pause, id)
                 let paused = try await host.get(id)
