@@ -68,7 +68,7 @@ package enum UnframeableReason: Equatable, Sendable, CaseIterable {
         case .nulByte:
             "standard input contains NUL bytes; expected JSON as UTF-8 text, one message a line."
         case .utf16:
-            "standard input is UTF-16; PowerShell's redirections write that: send UTF-8."
+            "standard input begins with NUL bytes or is UTF-16, which PowerShell's redirections write: send UTF-8."
         case .messagePack:
             "standard input is MessagePack; expected JSON text (in Neovim, use a raw channel, not rpc = true)."
         case .headerWithoutLength:

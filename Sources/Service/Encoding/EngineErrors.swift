@@ -50,9 +50,7 @@ extension RPCError {
                 "The directory is missing or is none: \(oneLine(path))",
                 extra: ["path": .string(path), "reason": "directoryMissing"]
             )
-        case .idConflict(let id, let engineNames):
-            // On the wire a destination is told by its path.
-            let differs = engineNames.map { $0 == "destination" ? "path" : $0 }
+        case .idConflict(let id, let differs):
             self.init(
                 .idConflict,
                 "Download \(quoted(id)) was started with another \(differs.joined(separator: ", ")).",
