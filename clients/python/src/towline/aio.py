@@ -1,0 +1,523 @@
+"""The asynchronous face: the service as a child of an asyncio program."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Generator, Iterable, Mapping
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Optional, TypeVar, Union
+
+from . import calls
+from .binary import PathLike
+from .calls import Call, EventNames, ShutdownMode, StartOptions, Target, Until
+from .core import Core, EndOfEvents, LineSplitter, service_died
+from .errors import AnswerTimedOut, ClientClosed, RPCError, TowlineError
+from .models import (
+    BulkOutcome,
+    Download,
+    Event,
+    Inspection,
+    Outcome,
+    Page,
+    ServiceInfo,
+    Settings,
+    Started,
+    State,
+    StateCounts,
+    Subscription,
+)
+from .process import EXIT_TIMEOUT, Command, ErrorLog
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from .calls import ConfigureOptions, UpdateOptions
+
+T = TypeVar("T")
+CHUNK = 65_536
+
+
+class AsyncEvents(AsyncIterator[Event]):
+    """A stream of events; it ends with the client, or with its download. Events come from its making on."""
+
+    def __init__(self, client: AsyncTowline, target: Optional[str]) -> None:
+        self._client = client
+        self._awake = asyncio.Event()
+        self._buffer = client._core.buffer(self._awake.set, target)
+        self._asked = target is None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        if not self._asked:
+            self._asked = True
+            await self._client._perform(self._client._core.current(self._buffer))
+        while True:
+            self._awake.clear()
+            try:
+                event = self._buffer.take()
+            except EndOfEvents:
+                raise StopAsyncIteration from None
+            if event is not None:
+                return event
+            await self._awake.wait()
+
+
+class AsyncTowline:
+    """A download service of this program's own, as an asynchronous context manager.
+
+    ```
+    async with AsyncTowline() as client:
+        download = await client.fetch("https://example.org/file.iso", directory="~/Downloads")
+    ```
+
+    `app` keeps this program's downloads apart from others'; `state_dir` names the place itself.
+    With `respawn` a crash of the service is mended: interrupted downloads go on, and requests that are safe
+    to repeat are. Leaving the block ends the service within about a second; unfinished downloads are kept
+    and go on by the same `start`, by `resume`, or with `resume_interrupted`. To be used from one event loop.
+    """
+
+    def __init__(
+        self,
+        binary: Optional[PathLike] = None,
+        *,
+        app: Optional[str] = None,
+        state_dir: Optional[PathLike] = None,
+        roots: Iterable[PathLike] = (),
+        on_host_exit: Optional[Literal["finish", "suspend"]] = None,
+        args: Iterable[str] = (),
+        env: Optional[Mapping[str, str]] = None,
+        events: EventNames = "all",
+        progress_interval_ms: Optional[int] = None,
+        resume_interrupted: bool = False,
+        respawn: bool = True,
+        answer_timeout: Optional[float] = 60.0,
+    ) -> None:
+        self._command = Command.build(binary, app, state_dir, roots, on_host_exit, args, env)
+        self._core = Core(events, progress_interval_ms, resume_interrupted)
+        self._respawn = respawn
+        self._answer_timeout = answer_timeout
+        self._process: Optional[asyncio.subprocess.Process] = None
+        self._keeper: Optional[asyncio.Task[None]] = None
+        self._failure: Optional[TowlineError] = None
+        self._closing = self._leaving = False
+
+    # Life
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Starts the service; the context manager does it by itself. May be called once."""
+        if self._keeper is not None or self._closing:
+            raise ClientClosed("a client is opened once; make another")
+        self._write_lock = asyncio.Lock()
+        self._ready = asyncio.Event()
+        self._keeper = asyncio.ensure_future(self._keep())
+        try:
+            await self._ready.wait()
+            if self._failure is not None:
+                raise self._failure
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Ends the service. Unfinished downloads stay as they are and can go on later. Safe to repeat."""
+        self._closing = True
+        process, keeper = self._process, self._keeper
+        if keeper is None:
+            return
+        if process is None:
+            keeper.cancel()
+            await asyncio.wait([keeper])
+        else:
+            await self._end(process, keeper)
+        self._fail(ClientClosed("the client is closed"))
+
+    async def _end(self, process: asyncio.subprocess.Process, keeper: asyncio.Task[None]) -> None:
+        """Closes the service's input, which is all that it needs; kills it only if it does not heed that."""
+        if process.stdin is not None:
+            process.stdin.close()
+        ended = asyncio.ensure_future(process.wait())
+        drain: Optional[asyncio.Future[None]] = None
+        try:
+            await asyncio.wait([ended, keeper], timeout=EXIT_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+            if not keeper.done():
+                await asyncio.wait([keeper], timeout=EXIT_TIMEOUT)
+            elif not ended.done() and process.stdout is not None:
+                # The reader was cancelled before us, as asyncio.run does it before Python 3.11.
+                drain = asyncio.ensure_future(_drain(process.stdout))
+                await asyncio.wait([ended], timeout=EXIT_TIMEOUT)
+        finally:
+            for child in (process, self._process):
+                if child is not None and child.returncode is None:
+                    with contextlib.suppress(ProcessLookupError):
+                        child.kill()
+            if drain is not None:
+                await asyncio.wait([drain], timeout=EXIT_TIMEOUT)
+            await asyncio.wait([ended, keeper], timeout=EXIT_TIMEOUT)
+
+    async def shutdown(self, mode: ShutdownMode = "suspend") -> None:
+        """Brings the work to an end first: `finish` waits for all downloads, `cancel` gives them up."""
+        if not self._closing:
+            self._leaving = True
+            await self._perform(calls.shutdown(mode), leaving=True)
+
+    @property
+    def process_id(self) -> Optional[int]:
+        """Of the service that runs now."""
+        return None if self._process is None else self._process.pid
+
+    # Downloads
+
+    async def start(
+        self,
+        url: str,
+        path: Optional[PathLike] = None,
+        *,
+        directory: Optional[PathLike] = None,
+        file_name: Optional[str] = None,
+        **options: Unpack[StartOptions],
+    ) -> Started:
+        """Starts a download to `path`, or into `directory` (the working directory if neither is given).
+
+        Idempotent: the same start finds the same download, and an interrupted one goes on.
+        """
+        return await self._perform(calls.start(url, path, directory, file_name, **options))
+
+    async def fetch(
+        self,
+        url: str,
+        path: Optional[PathLike] = None,
+        *,
+        directory: Optional[PathLike] = None,
+        file_name: Optional[str] = None,
+        **options: Unpack[StartOptions],
+    ) -> Download:
+        """`start`, `wait`, and DownloadFailed unless the file is there at the end."""
+        started = await self.start(url, path, directory=directory, file_name=file_name, **options)
+        return (await self.wait(started)).raise_unless_completed()
+
+    async def pause(self, target: Target) -> Outcome:
+        """Stops a download and keeps what is there. It stays paused until it is resumed."""
+        return await self._perform(calls.change("pause", target))
+
+    async def resume(self, target: Target) -> Outcome:
+        """Lets a paused, waiting or failed download go on."""
+        return await self._perform(calls.change("resume", target))
+
+    async def cancel(self, target: Target, *, delete_partial: bool = True) -> Outcome:
+        """Gives a download up for good."""
+        return await self._perform(calls.change("cancel", target, delete_partial))
+
+    async def pause_all(self, targets: Optional[Iterable[Target]] = None) -> BulkOutcome:
+        """Pauses the given downloads (at most 500), or all."""
+        return await self._perform(calls.change_several("pause", targets))
+
+    async def resume_all(self, targets: Optional[Iterable[Target]] = None) -> BulkOutcome:
+        """Resumes the given downloads (at most 500), or all."""
+        return await self._perform(calls.change_several("resume", targets))
+
+    async def cancel_all(
+        self, targets: Optional[Iterable[Target]] = None, *, delete_partial: bool = True
+    ) -> BulkOutcome:
+        """Cancels the given downloads (at most 500), or all."""
+        return await self._perform(calls.change_several("cancel", targets, delete_partial))
+
+    async def update(self, target: Target, **options: Unpack[UpdateOptions]) -> Download:
+        """Changes a download; a new URL keeps the bytes when size and validator agree."""
+        return await self._perform(calls.update(target, **options))
+
+    async def get(self, target: Target) -> Download:
+        """Reads one download."""
+        return await self._perform(calls.get(target))
+
+    async def list(
+        self,
+        *,
+        states: Optional[Iterable[State]] = None,
+        ids: Optional[Iterable[Target]] = None,
+        changed_since: Optional[int] = None,
+    ) -> AsyncIterator[Download]:
+        """All downloads, page after page: `async for download in client.list()`."""
+        params = calls.list_params(states, ids, changed_since)
+        cursor: Optional[str] = None
+        while True:
+            page = await self._perform(calls.list_page(calls.with_cursor(params, cursor)))
+            for download in page.downloads:
+                yield download
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def list_page(
+        self,
+        *,
+        states: Optional[Iterable[State]] = None,
+        ids: Optional[Iterable[Target]] = None,
+        changed_since: Optional[int] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> Page:
+        """One page, with the revision for the next `changed_since` and what was removed."""
+        return await self._perform(
+            calls.list_page(calls.list_params(states, ids, changed_since, limit, cursor))
+        )
+
+    async def list_values(
+        self,
+        *fields: str,
+        states: Optional[Iterable[State]] = None,
+        ids: Optional[Iterable[Target]] = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """All downloads with the named members only (wire names), as plain dictionaries."""
+        params = calls.list_params(states, ids, fields=fields)
+        cursor: Optional[str] = None
+        while True:
+            values, cursor = await self._perform(calls.list_values(calls.with_cursor(params, cursor)))
+            for value in values:
+                yield value
+            if cursor is None:
+                return
+
+    async def remove(self, target: Target, *, delete_file: bool = False) -> None:
+        """Forgets a download in a final state; the file is deleted only if it is still the same."""
+        await self._perform(calls.remove(target, delete_file))
+
+    async def wait(
+        self, target: Target, *, until: Until = "final", timeout: Optional[float] = None
+    ) -> Download:
+        """Waits until the download has ended (or `settled`: also paused, or waiting for the user).
+
+        `timeout` is in seconds, and WaitTimedOut comes after it. How the download ended is in the answer.
+        """
+        return await self._perform(calls.wait(target, until, timeout))
+
+    async def wait_all(
+        self,
+        targets: Optional[Iterable[Target]] = None,
+        *,
+        until: Until = "final",
+        timeout: Optional[float] = None,
+    ) -> StateCounts:
+        """Waits for the given downloads (at most 500), or all, and tells how many are in which state."""
+        return await self._perform(calls.wait_several(targets, until, timeout))
+
+    async def export(self, target: Target) -> str:
+        """What `start(resume_data=…)` continues the download from, with any state directory, once."""
+        return await self._perform(calls.export(target))
+
+    async def inspect(self, target: Target) -> Inspection:
+        """The download's trail: redirects, validators, ranges, attempts, timings."""
+        return await self._perform(calls.inspect(target))
+
+    # Events and the service
+
+    def events(self, target: Optional[Target] = None) -> AsyncEvents:
+        """The events from now on: `async for event in client.events()`.
+
+        With a download: its state now as a Changed, then its events, until it is final. Of downloads that
+        this client did not start or resume there are events only after `subscribe`.
+        """
+        self._require()
+        return AsyncEvents(self, None if target is None else calls.id_of(target))
+
+    async def subscribe(
+        self,
+        events: Optional[Iterable[Literal["changed", "progress"]]] = None,
+        ids: Optional[Iterable[Target]] = None,
+        progress_interval_ms: Optional[int] = None,
+    ) -> Subscription:
+        """Asks for events of downloads that this client did not start or resume."""
+        return await self._perform(calls.subscribe(events, ids, progress_interval_ms))
+
+    async def unsubscribe(self, subscription: Union[Subscription, str]) -> None:
+        """Ends a subscription."""
+        await self._perform(calls.unsubscribe(subscription))
+
+    async def configure(self, **options: Unpack[ConfigureOptions]) -> Settings:
+        """Sets what holds for this client's service, and tells what is in force."""
+        return await self._perform(calls.configure(**options))
+
+    async def info(self) -> ServiceInfo:
+        """What the service is and can do."""
+        return await self._perform(calls.info())
+
+    async def ping(self) -> None:
+        """Returns when the service has answered."""
+        await self._perform(calls.ping())
+
+    async def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Any:
+        """Any method by its wire name, for what this package does not know; returns the plain result."""
+        return await self._perform(calls.other(method, params))
+
+    # Inside
+
+    def _require(self) -> None:
+        if self._keeper is None:
+            raise ClientClosed("the client is not open: use it in `async with`")
+        if self._failure is not None:
+            raise self._failure
+
+    async def _perform(self, call: Call[T], *, leaving: bool = False) -> T:
+        self._require()
+        if self._closing or (self._leaving and not leaving):
+            raise ClientClosed("the client is closed")
+        while True:
+            await self._ready.wait()
+            async with self._write_lock:
+                if self._failure is not None:
+                    raise self._failure
+                if self._ready.is_set():
+                    future = await self._send(call)
+                    break
+        return await self._answer(call, future)
+
+    async def _send(self, call: Call[Any]) -> asyncio.Future[Any]:
+        """Writes a request. Under the lock: before Python 3.11 only one task may await a drain."""
+        future = asyncio.get_running_loop().create_future()
+        try:
+            await self._write(self._core.begin(call, future))
+        except BaseException:
+            future.cancel()
+            raise
+        return future
+
+    async def _write(self, line: bytes) -> None:
+        stdin = self._process.stdin if self._process is not None else None
+        if stdin is not None:
+            with contextlib.suppress(ConnectionError):  # the reader notices the end and settles the calls
+                stdin.write(line)
+                await stdin.drain()
+
+    async def _answer(self, call: Call[T], future: asyncio.Future[T]) -> T:
+        timeout = None if call.long else self._answer_timeout
+        try:
+            done, _ = await asyncio.wait([future], timeout=timeout)
+            if not done:
+                raise AnswerTimedOut(f"the service did not answer {call.method} within {timeout} s")
+            return future.result()
+        except (asyncio.CancelledError, AnswerTimedOut):
+            note = self._core.abandon(future)
+            future.cancel()
+            stdin = self._process.stdin if self._process is not None else None
+            if note is not None and stdin is not None and not self._closing:
+                stdin.write(note)
+            raise
+
+    async def _keep(self) -> None:
+        """Runs the service, and another one after a crash, until the client is closed."""
+        status: Optional[int] = None
+        log = ErrorLog()
+        try:
+            while True:
+                try:
+                    process = await self._spawn()
+                except OSError as error:
+                    self._fail(service_died(None, str(error)))
+                    return
+                plan = self._core.begin_session() if status is None else self._core.recovery(status)
+                status, log = await self._attend(process, plan)
+                self._ready.clear()
+                if self._closing or self._leaving or not self._respawn:
+                    break
+                if not self._core.may_respawn(status, time.monotonic()):
+                    break
+                self._core.died(partial(service_died, status, log.tail), respawn=True)
+            if self._closing:
+                self._fail(ClientClosed("the client was closed before the answer came"))
+            else:
+                self._fail(service_died(status, log.tail))
+        except BaseException:
+            self._fail(ClientClosed("the client was cancelled"))
+            raise
+
+    async def _spawn(self) -> asyncio.subprocess.Process:
+        pipe = asyncio.subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(
+            *self._command.arguments, stdin=pipe, stdout=pipe, stderr=pipe, **self._command.options
+        )
+        if self._closing and self._process.stdin is not None:
+            self._process.stdin.close()
+        return self._process
+
+    async def _attend(
+        self, process: asyncio.subprocess.Process, plan: Generator[Call[Any], Any, None]
+    ) -> tuple[int, ErrorLog]:
+        """Reads a process to its end, and meanwhile carries the plan out and lets requests through."""
+        log = ErrorLog()
+        assert process.stdout is not None
+        assert process.stderr is not None
+        errors = asyncio.ensure_future(_read_lines(process.stderr, log.line))
+        opening = asyncio.ensure_future(self._carry_out(plan))
+        try:
+            await _read_lines(process.stdout, self._core.receive)
+            # The output may end before the process does; nothing can be asked of it any more.
+            if process.stdin is not None:
+                process.stdin.close()
+            status = await process.wait()
+            await asyncio.wait([errors], timeout=1)
+            return status, log
+        finally:
+            opening.cancel()
+            errors.cancel()
+            await asyncio.gather(opening, errors, return_exceptions=True)
+
+    async def _carry_out(self, plan: Generator[Call[Any], Any, None]) -> None:
+        try:
+            call = next(plan)
+            while True:
+                async with self._write_lock:
+                    future = await self._send(call)
+                try:
+                    result = await self._answer(call, future)
+                except RPCError as error:
+                    call = plan.throw(error)
+                else:
+                    call = plan.send(result)
+        except StopIteration:
+            async with self._write_lock:
+                for line in self._core.take_repeats():
+                    await self._write(line)
+                self._ready.set()
+        except TowlineError as error:
+            self._fail(error)
+            if self._process is not None and self._process.stdin is not None:
+                self._process.stdin.close()
+
+    def _fail(self, error: TowlineError) -> None:
+        """The end of everything: whatever waits, and whatever is asked later, gets the error."""
+        if self._failure is not None:
+            return
+        self._failure = error
+        self._core.died(lambda: error, respawn=False)
+        self._core.end_events(None if self._closing or self._leaving else error)
+        if self._keeper is not None:
+            self._ready.set()
+
+
+async def _read_lines(stream: asyncio.StreamReader, take: Any) -> None:
+    """Splits lines by itself: StreamReader's own reader raises over 64 KiB."""
+    splitter = LineSplitter()
+    while chunk := await stream.read(CHUNK):
+        for line in splitter.feed(chunk):
+            take(line)
+
+
+async def _drain(stream: asyncio.StreamReader) -> None:
+    while await stream.read(CHUNK):
+        pass

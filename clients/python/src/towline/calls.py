@@ -1,0 +1,348 @@
+"""The methods of the protocol as values: what to send, how to read the answer, whether to repeat it.
+
+Both faces send these; nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Generic,
+    Literal,
+    Optional,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Union,
+)
+
+from .binary import PathLike
+from .errors import ProtocolError, WaitTimedOut
+from .models import (
+    BulkOutcome,
+    Checksum,
+    Download,
+    Inspection,
+    Outcome,
+    Page,
+    RetryOptions,
+    ServiceInfo,
+    Settings,
+    Started,
+    State,
+    StateCounts,
+    Subscription,
+    to_wire,
+    wire_name,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Verb = Literal["pause", "resume", "cancel"]
+Until = Literal["final", "settled"]
+EventNames = Literal["none", "changed", "all"]
+IfExists = Literal["error", "overwrite", "rename", "skip"]
+ShutdownMode = Literal["suspend", "finish", "cancel"]
+
+#: How many ids one request may name.
+IDS_LIMIT = 500
+
+
+class HasId(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+#: A download: by its id, or anything that has it (Download, Started, an event).
+Target = Union[str, HasId]
+
+
+class StartOptions(TypedDict, total=False):
+    """What `start` takes besides the URL and the destination. All optional; sizes in bytes."""
+
+    #: Your own id: makes the request safe to repeat, also by this client after a crash of the service.
+    id: str
+    #: A Checksum, or text like `sha256:HEX`.
+    checksum: Union[Checksum, str]
+    if_exists: IfExists
+    on_change: Literal["restart", "fail", "keepBoth"]
+    resume_policy: Literal["strict", "probe", "trust"]
+    max_file_bytes: int
+    priority: int
+    start_paused: bool
+    background: bool
+    events: EventNames
+    metadata: Mapping[str, Any]
+    headers: Mapping[str, str]
+    user_agent: str
+    connect_timeout_ms: int
+    stall_timeout_ms: int
+    total_timeout_ms: int
+    retry: RetryOptions
+    connections: int
+    max_bytes_per_second: int
+    #: What `export` gave: continues that download here, once.
+    resume_data: str
+    #: Members by their wire names that the service knows and this package does not.
+    extra: Mapping[str, Any]
+
+
+class UpdateOptions(TypedDict, total=False):
+    """What `update` changes. None clears a member; what is left out stays."""
+
+    url: str
+    headers: Optional[Mapping[str, str]]
+    max_bytes_per_second: Optional[int]
+    priority: Optional[int]
+    position: int
+    connections: Optional[int]
+    metadata: Optional[Mapping[str, Any]]
+
+
+class ConfigureOptions(TypedDict, total=False):
+    """What `configure` sets for this process; kept by the client over a respawn."""
+
+    max_active: int
+    max_active_per_host: int
+    max_bytes_per_second: Optional[int]
+    progress_interval_ms: int
+    #: By wire names: headers, userAgent, connectTimeoutMs, stallTimeoutMs, retry …
+    defaults: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Call(Generic[T_co]):
+    """One request. `repeatable`: sent again by itself when the service died before it answered."""
+
+    method: str
+    params: Mapping[str, Any]
+    read: Callable[[Any], T_co]
+    repeatable: bool = False
+    #: May take as long as a download.
+    long: bool = False
+
+
+def id_of(target: Target) -> str:
+    return target if isinstance(target, str) else target.id
+
+
+def absolute(path: PathLike) -> str:
+    """The path made absolute by the program's working directory: the service's may be another."""
+    text = os.path.abspath(os.path.expanduser(os.fspath(path)))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the protocol knows UTF-8 paths only: {text!r}") from None
+    return text
+
+
+def initialize(events: EventNames, progress_interval_ms: Optional[int], resume: bool) -> Call[ServiceInfo]:
+    params: dict[str, Any] = {"processId": os.getpid(), "events": events, "resumeInterrupted": resume}
+    if progress_interval_ms is not None:
+        params["progressIntervalMs"] = progress_interval_ms
+    return Call("initialize", params, ServiceInfo.from_wire)
+
+
+def start(
+    url: str,
+    path: Optional[PathLike] = None,
+    directory: Optional[PathLike] = None,
+    file_name: Optional[str] = None,
+    **options: Unpack[StartOptions],
+) -> Call[Started]:
+    params: dict[str, Any] = {"url": url}
+    if path is not None:
+        if directory is not None or file_name is not None:
+            raise TypeError("give a path, or a directory and perhaps a file_name, not both")
+        params["path"] = absolute(path)
+    else:
+        params["directory"] = absolute(directory if directory is not None else os.curdir)
+        if file_name is not None:
+            params["fileName"] = file_name
+    params.update(_wire_options(options))
+    checksum = options.get("checksum")
+    if isinstance(checksum, str):
+        params["checksum"] = to_wire(Checksum.parse(checksum))
+    return Call("start", params, Started.from_wire, repeatable="id" in params)
+
+
+def change(verb: Verb, target: Target, delete_partial: Optional[bool] = None) -> Call[Outcome]:
+    params: dict[str, Any] = {"id": id_of(target)}
+    if delete_partial is not None:
+        params["deletePartial"] = delete_partial
+    return Call(verb, params, Outcome.from_wire)
+
+
+def change_several(
+    verb: Verb, targets: Optional[Iterable[Target]], delete_partial: Optional[bool] = None
+) -> Call[BulkOutcome]:
+    """For the given downloads, or with None for all that are not final."""
+    params = _several(targets)
+    if delete_partial is not None:
+        params["deletePartial"] = delete_partial
+    return Call(verb, params, BulkOutcome.from_wire)
+
+
+def update(target: Target, **options: Unpack[UpdateOptions]) -> Call[Download]:
+    return Call(
+        "update", {"id": id_of(target), **_wire_options(options)}, _member("download", Download.from_wire)
+    )
+
+
+def get(target: Target) -> Call[Download]:
+    return Call("get", {"id": id_of(target)}, _member("download", Download.from_wire), repeatable=True)
+
+
+def list_params(
+    states: Optional[Iterable[State]] = None,
+    ids: Optional[Iterable[Target]] = None,
+    changed_since: Optional[int] = None,
+    limit: Optional[int] = None,
+    cursor: Optional[str] = None,
+    fields: Optional[Iterable[str]] = None,
+) -> dict[str, Any]:
+    params: dict[str, Any] = {
+        "states": None if states is None else list(states),
+        "ids": None if ids is None else [id_of(target) for target in ids],
+        "changedSince": changed_since,
+        "limit": limit,
+        "cursor": cursor,
+        "fields": None if fields is None else list(fields),
+    }
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def with_cursor(params: Mapping[str, Any], cursor: Optional[str]) -> Mapping[str, Any]:
+    return params if cursor is None else {**params, "cursor": cursor}
+
+
+def list_page(params: Mapping[str, Any]) -> Call[Page]:
+    return Call("list", params, Page.from_wire, repeatable=True)
+
+
+def list_values(params: Mapping[str, Any]) -> Call[tuple[list[dict[str, Any]], Optional[str]]]:
+    """A page of `list` with chosen fields, as plain objects with wire names, and the next cursor."""
+    return Call("list", params, lambda r: (_object(r)["downloads"], r.get("nextCursor")), repeatable=True)
+
+
+def remove(target: Target, delete_file: bool) -> Call[None]:
+    params = {"id": id_of(target), **({"deleteFile": True} if delete_file else {})}
+    return Call("remove", params, _nothing)
+
+
+def wait(target: Target, until: Until, timeout: Optional[float]) -> Call[Download]:
+    def read(result: Any) -> Download:
+        download = Download.from_wire(_object(result).get("download"))
+        if result.get("timedOut") is True:
+            raise WaitTimedOut(f"{download.url} is {download.state} after {timeout} s", download)
+        return download
+
+    return Call("wait", {"id": id_of(target), **_waiting(until, timeout)}, read, repeatable=True, long=True)
+
+
+def wait_several(
+    targets: Optional[Iterable[Target]], until: Until, timeout: Optional[float]
+) -> Call[StateCounts]:
+    def read(result: Any) -> StateCounts:
+        counts = StateCounts.from_wire(_object(result).get("counts"))
+        if result.get("timedOut") is True:
+            raise WaitTimedOut(f"after {timeout} s: {counts}")
+        return counts
+
+    return Call("wait", {**_several(targets), **_waiting(until, timeout)}, read, repeatable=True, long=True)
+
+
+def export(target: Target) -> Call[str]:
+    return Call("export", {"id": id_of(target)}, _member("resumeData", _text))
+
+
+def subscribe(
+    events: Optional[Iterable[Literal["changed", "progress"]]],
+    ids: Optional[Iterable[Target]],
+    progress_interval_ms: Optional[int],
+) -> Call[Subscription]:
+    params: dict[str, Any] = {}
+    if events is not None:
+        params["events"] = list(events)
+    if ids is not None:
+        params["ids"] = [id_of(target) for target in ids]
+    if progress_interval_ms is not None:
+        params["progressIntervalMs"] = progress_interval_ms
+    return Call(
+        "subscribe", params, lambda r: Subscription(_object(r)["subscription"], r["session"], r["seq"])
+    )
+
+
+def unsubscribe(subscription: Union[Subscription, str]) -> Call[None]:
+    return Call("unsubscribe", {"subscription": id_of(subscription)}, _nothing)
+
+
+def configure(**options: Unpack[ConfigureOptions]) -> Call[Settings]:
+    return Call("configure", _wire_options(options), Settings.from_wire)
+
+
+def info() -> Call[ServiceInfo]:
+    return Call("info", {}, ServiceInfo.from_wire, repeatable=True)
+
+
+def inspect(target: Target) -> Call[Inspection]:
+    return Call("inspect", {"id": id_of(target)}, Inspection.from_wire, repeatable=True)
+
+
+def ping() -> Call[None]:
+    return Call("ping", {}, _nothing, repeatable=True)
+
+
+def shutdown(mode: ShutdownMode) -> Call[None]:
+    return Call("shutdown", {"mode": mode}, _nothing, long=True)
+
+
+def other(method: str, params: Optional[Mapping[str, Any]]) -> Call[Any]:
+    """A method that this package does not know."""
+    return Call(method, params or {}, lambda result: result)
+
+
+def _several(targets: Optional[Iterable[Target]]) -> dict[str, Any]:
+    return {"all": True} if targets is None else {"ids": [id_of(target) for target in targets]}
+
+
+def _waiting(until: Until, timeout: Optional[float]) -> dict[str, Any]:
+    params: dict[str, Any] = {"until": until}
+    if timeout is not None:
+        params["timeoutMs"] = max(0, round(timeout * 1000))
+    return params
+
+
+def _wire_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    extra = options.get("extra") or {}
+    members = {wire_name(name): to_wire(value) for name, value in options.items() if name != "extra"}
+    return {**members, **extra}
+
+
+def _object(result: Any) -> dict[str, Any]:
+    if not isinstance(result, dict):
+        raise ProtocolError(f"the result is not an object: {result!r:.200}")
+    return result
+
+
+def _member(name: str, read: Callable[[Any], T]) -> Callable[[Any], T]:
+    return lambda result: read(_object(result).get(name))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ProtocolError(f"not a text: {value!r:.200}")
+    return value
+
+
+def _nothing(result: Any) -> None:
+    return None

@@ -1,0 +1,445 @@
+"""What the service tells, as frozen dataclasses.
+
+Members have the wire's names in snake case (`receivedBytes` is `received_bytes`). Members that this version
+does not know are kept in `unknown`; a word that it does not know (a new state, say) stays a plain string.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Callable, ClassVar, Literal, Optional, TypeVar, Union
+
+from .errors import DownloadFailed, ProtocolError
+
+State = Literal["queued", "active", "waiting", "paused", "failed", "completed", "canceled"]
+FINAL_STATES: frozenset[str] = frozenset({"completed", "failed", "canceled"})
+
+M = TypeVar("M", bound="Model")
+
+
+@dataclass(frozen=True)
+class Model:
+    """The base: reads itself from a JSON object."""
+
+    _unknown: ClassVar[Mapping[str, Any]] = {}
+
+    @property
+    def unknown(self) -> Mapping[str, Any]:
+        """The members that the service sent and this version of the package does not know."""
+        return self._unknown
+
+    @classmethod
+    def from_wire(cls: type[M], value: Any) -> M:
+        """Reads a JSON object; raises ProtocolError if a needed member is missing or of the wrong type."""
+        if not isinstance(value, dict):
+            raise ProtocolError(f"{cls.__name__} is not an object: {value!r:.200}")
+        members = _members(typing.cast(Any, cls))
+        found = {
+            name: read(value.get(wire), f"{cls.__name__}.{wire}") for wire, (name, read) in members.items()
+        }
+        made = cls(**found)
+        if not value.keys() <= members.keys():
+            rest = {wire: member for wire, member in value.items() if wire not in members}
+            object.__setattr__(made, "_unknown", rest)
+        return made
+
+
+@dataclass(frozen=True)
+class Checksum(Model):
+    """A digest: algorithm `sha256`, `sha512`, `sha1` or `md5`, value in hexadecimal."""
+
+    algorithm: str
+    value: str
+
+    @staticmethod
+    def parse(text: str) -> Checksum:
+        """Reads `sha256:HEX`; hexadecimal alone is taken for the algorithm of that length."""
+        algorithm, colon, value = text.strip().rpartition(":")
+        if not colon:
+            lengths = {32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
+            algorithm = lengths.get(len(value), "")
+        if not algorithm or not value or set(value.lower()) - set("0123456789abcdef"):
+            raise ValueError(f"not a checksum, which looks like sha256:HEX: {text!r}")
+        return Checksum(algorithm.lower(), value.lower())
+
+
+@dataclass(frozen=True)
+class Transfer(Model):
+    """How the last transfer began: `fresh`, `resumed`, `restarted` or `unchanged`, where and why."""
+
+    mode: str
+    offset: int
+    why: Optional[str]
+
+
+@dataclass(frozen=True)
+class DownloadError(Model):
+    """Why a download failed, as data. `kind` is the stable key; `retryable`: a later attempt may succeed."""
+
+    kind: str
+    message: str
+    retryable: bool
+    http_status: Optional[int]
+    curl_code: Optional[int]
+    errno: Optional[int]
+
+
+@dataclass(frozen=True)
+class Download(Model):
+    """One download as it was when the service wrote the message."""
+
+    id: str
+    url: str
+    final_url: Optional[str]
+    #: The finished file, absolute; None until it is named.
+    path: Optional[str]
+    partial_path: Optional[str]
+    suggested_file_name: Optional[str]
+    content_type: Optional[str]
+    #: queued, active, waiting, paused, failed, completed or canceled
+    state: str
+    reason: Optional[str]
+    phase: Optional[str]
+    #: self: this client's service runs it; other: another process does; none: nobody
+    owner: str
+    received_bytes: int
+    total_bytes: Optional[int]
+    transferred_bytes: int
+    contiguous_bytes: int
+    bytes_per_second: Optional[int]
+    eta_ms: Optional[int]
+    connections: int
+    attempt: int
+    resumable: Optional[bool]
+    transfer: Optional[Transfer]
+    retry_at: Optional[datetime]
+    checksum: Optional[Checksum]
+    error: Optional[DownloadError]
+    priority: int
+    metadata: Optional[Mapping[str, Any]]
+    created_at: datetime
+    updated_at: datetime
+    completed_at: Optional[datetime]
+    revision: int
+
+    @property
+    def is_final(self) -> bool:
+        """True when nothing more happens to it unasked."""
+        return self.state in FINAL_STATES
+
+    @property
+    def is_interrupted(self) -> bool:
+        """True when nobody paused it: its process went away, and a resume or the same start goes on."""
+        return self.state == "paused" and self.reason == "interrupted"
+
+    @property
+    def fraction(self) -> Optional[float]:
+        """How much of the file is there, 0 to 1; None while its size is unknown."""
+        if self.total_bytes is None:
+            return None
+        return self.received_bytes / self.total_bytes if self.total_bytes else 1.0
+
+    def raise_unless_completed(self) -> Download:
+        """Returns itself if it is completed; else raises DownloadFailed."""
+        if self.state != "completed":
+            raise DownloadFailed(self)
+        return self
+
+
+@dataclass(frozen=True)
+class Started(Model):
+    """The answer to `start`. `created` is false when the record was there before; `resumed`: it goes on."""
+
+    download: Download
+    created: bool
+    resumed: bool
+
+    @property
+    def id(self) -> str:
+        return self.download.id
+
+
+@dataclass(frozen=True)
+class Outcome(Model):
+    """What `pause`, `resume` or `cancel` did to one download; `changed` is false if it was so already."""
+
+    download: Download
+    changed: bool
+
+
+@dataclass(frozen=True)
+class TargetError(Model):
+    """Why one download of several was left as it is; `error` is the JSON-RPC error object."""
+
+    id: str
+    error: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class BulkOutcome(Model):
+    """What `pause`, `resume` or `cancel` did to several downloads. `errors` holds at most 20."""
+
+    matched: int
+    changed: int
+    errors: tuple[TargetError, ...]
+
+
+@dataclass(frozen=True)
+class Page(Model):
+    """One page of `list`. `revision` is what `changed_since` takes; `seq` the last event that it contains."""
+
+    downloads: tuple[Download, ...]
+    removed: tuple[str, ...]
+    next_cursor: Optional[str]
+    revision: int
+    session: str
+    seq: int
+
+
+@dataclass(frozen=True)
+class Subscription(Model):
+    """What `subscribe` answers. `id` is this client's own and stays valid when the service is respawned."""
+
+    id: str
+    session: str
+    seq: int
+
+
+@dataclass(frozen=True)
+class RetryOptions(Model):
+    """When to give up and how long to wait before trying again; None leaves the default."""
+
+    max_attempts: Optional[int] = None
+    initial_delay_ms: Optional[int] = None
+    max_delay_ms: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Defaults(Model):
+    """What downloads of this process start with unless `start` says otherwise."""
+
+    headers: Optional[Mapping[str, str]]
+    user_agent: Optional[str]
+    connect_timeout_ms: Optional[int]
+    stall_timeout_ms: Optional[int]
+    retry: Optional[RetryOptions]
+
+
+@dataclass(frozen=True)
+class Settings(Model):
+    """The settings in force for this process. `max_bytes_per_second` is None where there is no such limit."""
+
+    max_active: int
+    max_active_per_host: int
+    progress_interval_ms: int
+    defaults: Defaults
+
+
+@dataclass(frozen=True)
+class ServiceInfo(Model):
+    """What the service is and can do."""
+
+    name: str
+    version: str
+    protocol: str
+    capabilities: Mapping[str, Any]
+    limits: Mapping[str, int]
+    state_directory: str
+    libraries: Mapping[str, str]
+    process_id: int
+    uptime_ms: int
+    session: str
+
+
+@dataclass(frozen=True)
+class ByteRange(Model):
+    """Bytes of the file from `start` up to but not including `end`."""
+
+    start: int = field(metadata={"wire": "from"})
+    end: int = field(metadata={"wire": "to"})
+
+
+@dataclass(frozen=True)
+class Attempt(Model):
+    """One attempt in a download's trail; times in milliseconds, None where not measured."""
+
+    started_at: datetime
+    ended_at: Optional[datetime]
+    transfer: Optional[Transfer]
+    requested_range: Optional[str]
+    received_bytes: int
+    error: Optional[DownloadError]
+    name_lookup_ms: Optional[int]
+    connect_ms: Optional[int]
+    tls_ms: Optional[int]
+    first_byte_ms: Optional[int]
+
+
+@dataclass(frozen=True)
+class Hop(Model):
+    """One response on the way to the file: its URL (secrets left out) and status."""
+
+    url: str
+    status: int
+    remote_address: Optional[str]
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Inspection(Model):
+    """A download's trail, for people who look for a fault."""
+
+    download: Download
+    etag: Optional[str]
+    last_modified: Optional[str]
+    consecutive_failures: int
+    wasted_bytes: int
+    attempts: tuple[Attempt, ...]
+    hops: tuple[Hop, ...]
+    durable_ranges: tuple[ByteRange, ...]
+    written_ranges: tuple[ByteRange, ...]
+
+
+@dataclass(frozen=True)
+class StateCounts(Model):
+    """How many downloads are in which state; `wait` for several answers it."""
+
+    queued: int
+    active: int
+    waiting: int
+    paused: int
+    failed: int
+    completed: int
+    canceled: int
+
+
+@dataclass(frozen=True)
+class Changed(Model):
+    """A download's state, reason or phase changed."""
+
+    session: str
+    seq: int
+    download: Download
+
+    @property
+    def id(self) -> str:
+        return self.download.id
+
+
+@dataclass(frozen=True)
+class Progress(Model):
+    """Bytes came. Only the newest of each download waits to be read."""
+
+    session: str
+    id: str
+    path: Optional[str]
+    attempt: int
+    received_bytes: int
+    total_bytes: Optional[int]
+    bytes_per_second: Optional[int]
+    eta_ms: Optional[int]
+    connections: int
+
+    @property
+    def fraction(self) -> Optional[float]:
+        """How much of the file is there, 0 to 1; None while its size is unknown."""
+        if self.total_bytes is None:
+            return None
+        return self.received_bytes / self.total_bytes if self.total_bytes else 1.0
+
+
+@dataclass(frozen=True)
+class EventsLost(Model):
+    """The program read too slowly and missed `changed` events: look with `list`."""
+
+    from_seq: int
+    to_seq: int
+
+
+@dataclass(frozen=True)
+class Respawned(Model):
+    """The service died and a new process took its downloads up. Made by the client, not by the service.
+
+    `Changed` events with the state that the new process found follow.
+    """
+
+    session: str
+    #: The exit status of the process that died; negative: by that signal.
+    status: int
+    #: Interrupted downloads of this client that are about to go on.
+    resumed: tuple[str, ...]
+
+
+Event = Union[Changed, Progress, EventsLost, Respawned]
+
+#: Notifications of the service by method.
+EVENTS: Mapping[str, type[Union[Changed, Progress, EventsLost]]] = {
+    "changed": Changed,
+    "progress": Progress,
+    "eventsLost": EventsLost,
+}
+
+
+def wire_name(name: str) -> str:
+    """`received_bytes` → `receivedBytes`."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def to_wire(value: Any) -> Any:
+    """Turns a model given as a parameter into JSON, without the members that are None."""
+    if isinstance(value, Model):
+        pairs = ((member, getattr(value, member.name)) for member in dataclasses.fields(value))
+        return {_wire_name_of(member): to_wire(item) for member, item in pairs if item is not None}
+    return value
+
+
+Read = Callable[[Any, str], Any]
+
+
+def _wire_name_of(member: dataclasses.Field[Any]) -> str:
+    return str(member.metadata.get("wire") or wire_name(member.name))
+
+
+@functools.cache
+def _members(model: type[Model]) -> Mapping[str, tuple[str, Read]]:
+    """Wire name → attribute and how to read it, from the annotations."""
+    hints = typing.get_type_hints(model)
+    return {_wire_name_of(f): (f.name, _reader(hints[f.name])) for f in dataclasses.fields(model)}
+
+
+def _reader(hint: Any) -> Read:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Union:
+        inner = _reader(next(a for a in arguments if a is not type(None)))
+        return lambda value, where: None if value is None else inner(value, where)
+    if origin is tuple:
+        each = _reader(arguments[0])
+        return lambda value, where: tuple(each(v, where) for v in _typed(list, value, where))
+    if origin is Mapping:
+        return lambda value, where: _typed(dict, value, where)
+    if hint is datetime:
+        return _read_time
+    if isinstance(hint, type) and issubclass(hint, Model):
+        return lambda value, where: hint.from_wire(value)
+    return lambda value, where: _typed(hint, value, where)
+
+
+def _typed(kind: type, value: Any, where: str) -> Any:
+    if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        return value
+    raise ProtocolError(f"{where} is not of type {kind.__name__}: {value!r:.200}")
+
+
+def _read_time(value: Any, where: str) -> datetime:
+    """RFC 3339 in UTC; Python before 3.11 does not know the Z."""
+    text = _typed(str, value, where)
+    try:
+        return datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
+    except ValueError as error:
+        raise ProtocolError(f"{where} is not a time: {text!r:.100}") from error

@@ -1,0 +1,72 @@
+"""How the service is started, for both faces, and what is kept of its standard error."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Optional
+
+from .binary import PathLike, find_binary
+
+#: How long the service may take to end before it is killed. It promises 1.5 s.
+EXIT_TIMEOUT = 5.0
+STDERR_LINES = 20
+
+logger = logging.getLogger("towline.service")
+
+
+@dataclass(frozen=True)
+class Command:
+    """The service's command line and surroundings."""
+
+    arguments: tuple[str, ...]
+    env: Optional[Mapping[str, str]]
+
+    @staticmethod
+    def build(
+        binary: Optional[PathLike],
+        app: Optional[str],
+        state_dir: Optional[PathLike],
+        roots: Iterable[PathLike],
+        on_host_exit: Optional[Literal["finish", "suspend"]],
+        args: Iterable[str],
+        env: Optional[Mapping[str, str]],
+    ) -> Command:
+        arguments = [find_binary(binary)]
+        if app is not None:
+            arguments += ["--app", app]
+        if state_dir is not None:
+            arguments += ["--state-dir", os.path.abspath(os.path.expanduser(os.fspath(state_dir)))]
+        for root in roots:
+            arguments += ["--root", os.path.abspath(os.path.expanduser(os.fspath(root)))]
+        if on_host_exit is not None:
+            arguments += ["--on-host-exit", on_host_exit]
+        return Command((*arguments, *args), None if env is None else dict(env))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """For Popen and its asyncio twin.
+
+        A session of its own: Ctrl-C in a terminal goes to the program alone, which ends the service in order.
+        """
+        return {"env": self.env, "start_new_session": True}
+
+
+class ErrorLog:
+    """Passes the service's standard error on to the logger `towline.service`, and keeps its last lines."""
+
+    def __init__(self) -> None:
+        self._tail: deque[str] = deque(maxlen=STDERR_LINES)
+
+    def line(self, line: bytes) -> None:
+        text = line.decode(errors="replace").rstrip()
+        if text:
+            self._tail.append(text)
+            logger.warning("%s", text)
+
+    @property
+    def tail(self) -> str:
+        return "\n".join(self._tail)
