@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loopback import Server
@@ -53,3 +55,34 @@ def environment(binary: str, tmp_path: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def python() -> str:
     return sys.executable
+
+
+class Fake:
+    """The stand-in of fake_service.py as an executable, with what it read."""
+
+    def __init__(self, directory: Path) -> None:
+        self.binary = directory / "towline"
+        self.binary.write_text(f"#!{sys.executable}\n{(PACKAGE / 'tests/fake_service.py').read_text()}")
+        self.binary.chmod(0o755)
+        self.log = directory / "log"
+        self.log.touch()
+        self.crashes = directory / "crashes"
+        self.crashes.touch()
+        self.env = {**os.environ, "FAKE_LOG": str(self.log), "FAKE_CRASHES": str(self.crashes)}
+
+    def crash_at(self, method: str, times: int = 1) -> None:
+        self.env["FAKE_CRASH"] = method
+        self.crashes.write_text("x" * times)
+
+    def read(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def methods(self) -> list[str]:
+        return [message["method"] for message in self.read()]
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Fake:
+    directory = tmp_path / "fake"
+    directory.mkdir()
+    return Fake(directory)
