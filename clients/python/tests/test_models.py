@@ -314,7 +314,7 @@ def test_a_path_that_the_wire_cannot_carry_is_refused() -> None:
 
 def download(**members: Any) -> models.Download:
     names: dict[str, Optional[Any]] = {f.name: None for f in dataclasses.fields(models.Download)}
-    return models.Download(**{**names, "url": "http://h/f", "state": "active", **members})  # type: ignore[arg-type]
+    return models.Download(**{**names, "url": "http://h/f", "state": "active", **members})
 
 
 def test_a_fraction_is_known_with_the_size() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -301,3 +303,32 @@ def test_a_killed_program_leaves_no_service_behind(
             threading.Event().wait(0.05)
         assert (download.owner, download.is_interrupted) == ("none", True)
     program.stdout.close()
+
+
+# Downloads that outlive their program
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+@pytest.mark.parametrize("how", ["background", "finish"])
+def test_a_background_download_outlives_its_client(
+    face: str, how: str, binary: str, server: Server, state: Path, tmp_path: Path
+) -> None:
+    held = server.add("f", content(6, 300_000), hold_at=100_000)
+    background, on_host_exit = (True, None) if how == "background" else (False, "finish")
+
+    async def leave() -> None:
+        async with AsyncTowline(binary, state_dir=state, on_host_exit=on_host_exit) as client:  # type: ignore[arg-type]
+            await client.start(server.url("f"), tmp_path / "f", background=background)
+
+    if face == "async":
+        asyncio.run(leave())
+    else:
+        with Towline(binary, state_dir=state, on_host_exit=on_host_exit) as client:  # type: ignore[arg-type]
+            client.start(server.url("f"), tmp_path / "f", background=background)
+    assert not (tmp_path / "f").exists()
+    held.release()
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "f").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert (tmp_path / "f").read_bytes() == held.body

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import AsyncIterator, Generator, Iterable, Mapping
 from functools import partial
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Optional, TypeVar, Union
 from . import calls
 from .binary import PathLike
 from .calls import Call, EventNames, ShutdownMode, StartOptions, Target, Until
-from .core import Core, EndOfEvents, LineSplitter, service_died
+from .child import Child, drain_reader, read_lines
+from .core import Core, EndOfEvents, service_died
 from .errors import AnswerTimedOut, ClientClosed, RPCError, TowlineError
 from .models import (
     BulkOutcome,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .calls import ConfigureOptions, UpdateOptions
 
 T = TypeVar("T")
-CHUNK = 65_536
 
 
 class AsyncEvents(AsyncIterator[Event]):
@@ -99,9 +98,10 @@ class AsyncTowline:
     ) -> None:
         self._command = Command.build(binary, app, state_dir, roots, on_host_exit, args, env)
         self._core = Core(events, progress_interval_ms, resume_interrupted)
+        self._on_host_exit = on_host_exit
         self._respawn = respawn
         self._answer_timeout = answer_timeout
-        self._process: Optional[asyncio.subprocess.Process] = None
+        self._child: Optional[Child] = None
         self._keeper: Optional[asyncio.Task[None]] = None
         self._failure: Optional[TowlineError] = None
         self._closing = self._leaving = False
@@ -136,40 +136,51 @@ class AsyncTowline:
             raise
 
     async def close(self) -> None:
-        """Ends the service. Unfinished downloads stay as they are and can go on later. Safe to repeat."""
+        """Ends the service. Unfinished downloads stay as they are and can go on later. Safe to repeat.
+
+        A service with `on_host_exit="finish"`, or with background downloads, finishes those by itself.
+        """
         self._closing = True
-        process, keeper = self._process, self._keeper
+        keeper = self._keeper
         if keeper is None:
             return
-        if process is None:
-            keeper.cancel()
-            await asyncio.wait([keeper])
+        while self._child is None and not keeper.done():
+            await asyncio.wait([keeper], timeout=0.01)
+        if self._core.leaves_work(self._on_host_exit):
+            await self._leave(keeper)
         else:
-            await self._end(process, keeper)
+            await self._end(keeper)
         self._fail(ClientClosed("the client is closed"))
 
-    async def _end(self, process: asyncio.subprocess.Process, keeper: asyncio.Task[None]) -> None:
+    async def _end(self, keeper: asyncio.Task[None]) -> None:
         """Closes the service's input, which is all that it needs; kills it only if it does not heed that."""
-        if process.stdin is not None:
-            process.stdin.close()
-        ended = asyncio.ensure_future(process.wait())
-        drain: Optional[asyncio.Future[None]] = None
+        child = self._child
+        drains: list[asyncio.Future[None]] = []
         try:
-            await asyncio.wait([ended, keeper], timeout=EXIT_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
-            if not keeper.done():
-                await asyncio.wait([keeper], timeout=EXIT_TIMEOUT)
-            elif not ended.done() and process.stdout is not None:
+            if child is not None:
+                child.close_input()
+            await asyncio.wait([keeper], timeout=EXIT_TIMEOUT)
+            if child is not None and keeper.done() and child.status is None:
                 # The reader was cancelled before us, as asyncio.run does it before Python 3.11.
-                drain = asyncio.ensure_future(_drain(process.stdout))
-                await asyncio.wait([ended], timeout=EXIT_TIMEOUT)
+                drains = [asyncio.ensure_future(drain_reader(s)) for s in (child.stdout, child.stderr)]
+                await asyncio.wait(drains, timeout=EXIT_TIMEOUT)
+                await asyncio.wait_for(child.wait(), EXIT_TIMEOUT)
         finally:
-            for child in (process, self._process):
-                if child is not None and child.returncode is None:
-                    with contextlib.suppress(ProcessLookupError):
-                        child.kill()
-            if drain is not None:
-                await asyncio.wait([drain], timeout=EXIT_TIMEOUT)
-            await asyncio.wait([ended, keeper], timeout=EXIT_TIMEOUT)
+            for left in (child, self._child):
+                if left is not None and left.status is None:
+                    left.kill()
+            for task in drains:
+                task.cancel()
+            await asyncio.wait([keeper, *drains], timeout=EXIT_TIMEOUT)
+            if child is not None:
+                child.close_pipes()
+
+    async def _leave(self, keeper: asyncio.Task[None]) -> None:
+        """Goes without the service, which finishes its downloads."""
+        keeper.cancel()
+        await asyncio.wait([keeper])
+        if self._child is not None:
+            self._child.detach()
 
     async def shutdown(self, mode: ShutdownMode = "suspend") -> None:
         """Brings the work to an end first: `finish` waits for all downloads, `cancel` gives them up."""
@@ -180,7 +191,7 @@ class AsyncTowline:
     @property
     def process_id(self) -> Optional[int]:
         """Of the service that runs now."""
-        return None if self._process is None else self._process.pid
+        return None if self._child is None else self._child.pid
 
     # Downloads
 
@@ -398,11 +409,9 @@ class AsyncTowline:
         return future
 
     async def _write(self, line: bytes) -> None:
-        stdin = self._process.stdin if self._process is not None else None
-        if stdin is not None:
-            with contextlib.suppress(ConnectionError):  # the reader notices the end and settles the calls
-                stdin.write(line)
-                await stdin.drain()
+        if self._child is not None:
+            self._child.send(line)
+            await self._child.drain()
 
     async def _answer(self, call: Call[T], future: asyncio.Future[T]) -> T:
         timeout = None if call.long else self._answer_timeout
@@ -414,9 +423,8 @@ class AsyncTowline:
         except (asyncio.CancelledError, AnswerTimedOut):
             note = self._core.abandon(future)
             future.cancel()
-            stdin = self._process.stdin if self._process is not None else None
-            if note is not None and stdin is not None and not self._closing:
-                stdin.write(note)
+            if note is not None and self._child is not None and not self._closing:
+                self._child.send(note)
             raise
 
     async def _keep(self) -> None:
@@ -426,12 +434,12 @@ class AsyncTowline:
         try:
             while True:
                 try:
-                    process = await self._spawn()
+                    child = self._child = await Child.spawn(self._command)
                 except OSError as error:
                     self._fail(service_died(None, str(error)))
                     return
                 plan = self._core.begin_session() if status is None else self._core.recovery(status)
-                status, log = await self._attend(process, plan)
+                status, log = await self._attend(child, plan)
                 self._ready.clear()
                 if self._closing or self._leaving or not self._respawn:
                     break
@@ -446,38 +454,27 @@ class AsyncTowline:
             self._fail(ClientClosed("the client was cancelled"))
             raise
 
-    async def _spawn(self) -> asyncio.subprocess.Process:
-        pipe = asyncio.subprocess.PIPE
-        self._process = await asyncio.create_subprocess_exec(
-            *self._command.arguments, stdin=pipe, stdout=pipe, stderr=pipe, **self._command.options
-        )
-        if self._closing and self._process.stdin is not None:
-            self._process.stdin.close()
-        return self._process
-
-    async def _attend(
-        self, process: asyncio.subprocess.Process, plan: Generator[Call[Any], Any, None]
-    ) -> tuple[int, ErrorLog]:
+    async def _attend(self, child: Child, plan: Generator[Call[Any], Any, None]) -> tuple[int, ErrorLog]:
         """Reads a process to its end, and meanwhile carries the plan out and lets requests through."""
         log = ErrorLog()
-        assert process.stdout is not None
-        assert process.stderr is not None
-        errors = asyncio.ensure_future(_read_lines(process.stderr, log.line))
-        opening = asyncio.ensure_future(self._carry_out(plan))
+        errors = asyncio.ensure_future(read_lines(child.stderr, log.line))
+        opening = asyncio.ensure_future(self._carry_out(child, plan))
         try:
-            await _read_lines(process.stdout, self._core.receive)
+            if self._closing:
+                child.close_input()
+            await read_lines(child.stdout, self._core.receive)
             # The output may end before the process does; nothing can be asked of it any more.
-            if process.stdin is not None:
-                process.stdin.close()
-            status = await process.wait()
+            child.close_input()
+            status = await child.wait()
             await asyncio.wait([errors], timeout=1)
+            child.close_pipes()
             return status, log
         finally:
             opening.cancel()
             errors.cancel()
             await asyncio.gather(opening, errors, return_exceptions=True)
 
-    async def _carry_out(self, plan: Generator[Call[Any], Any, None]) -> None:
+    async def _carry_out(self, child: Child, plan: Generator[Call[Any], Any, None]) -> None:
         try:
             call = next(plan)
             while True:
@@ -496,8 +493,7 @@ class AsyncTowline:
                 self._ready.set()
         except TowlineError as error:
             self._fail(error)
-            if self._process is not None and self._process.stdin is not None:
-                self._process.stdin.close()
+            child.close_input()
 
     def _fail(self, error: TowlineError) -> None:
         """The end of everything: whatever waits, and whatever is asked later, gets the error."""
@@ -508,16 +504,3 @@ class AsyncTowline:
         self._core.end_events(None if self._closing or self._leaving else error)
         if self._keeper is not None:
             self._ready.set()
-
-
-async def _read_lines(stream: asyncio.StreamReader, take: Any) -> None:
-    """Splits lines by itself: StreamReader's own reader raises over 64 KiB."""
-    splitter = LineSplitter()
-    while chunk := await stream.read(CHUNK):
-        for line in splitter.feed(chunk):
-            take(line)
-
-
-async def _drain(stream: asyncio.StreamReader) -> None:
-    while await stream.read(CHUNK):
-        pass

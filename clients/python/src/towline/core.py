@@ -176,6 +176,7 @@ class Core:
         self._next_id = 1
         self._buffers: WeakSet[EventBuffer] = WeakSet()
         self._own: dict[str, Download] = {}
+        self._background: set[str] = set()
         self._configured: dict[str, Any] = {}
         self._subscriptions: dict[str, tuple[Mapping[str, Any], str]] = {}
         self._subscription_count = 0
@@ -248,7 +249,9 @@ class Core:
         if isinstance(result, dict):
             self._note_all(result)
         read = call.read(result)
-        if call.method == "configure":
+        if call.method == "start" and call.params.get("background"):
+            self._background.add(read.id)
+        elif call.method == "configure":
             self._configured.update(call.params)
         elif call.method == "subscribe" and isinstance(read, Subscription):
             self._subscription_count += 1
@@ -273,6 +276,13 @@ class Core:
             self._own[download.id] = download
         else:
             self._own.pop(download.id, None)
+            self._background.discard(download.id)
+
+    def leaves_work(self, on_host_exit: Optional[str]) -> bool:
+        """Whether the service goes on when its client goes."""
+        if on_host_exit is not None:
+            return on_host_exit == "finish" and bool(self._own)
+        return any(known in self._background for known in self._own)
 
     # Events
 

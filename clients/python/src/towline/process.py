@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Optional
+from typing import Literal, Optional
 
 from .binary import PathLike, find_binary
 
 #: How long the service may take to end before it is killed. It promises 1.5 s.
 EXIT_TIMEOUT = 5.0
 STDERR_LINES = 20
+CHUNK = 65_536
 
 logger = logging.getLogger("towline.service")
 
@@ -46,13 +48,37 @@ class Command:
             arguments += ["--on-host-exit", on_host_exit]
         return Command((*arguments, *args), None if env is None else dict(env))
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """For Popen and its asyncio twin.
 
-        A session of its own: Ctrl-C in a terminal goes to the program alone, which ends the service in order.
-        """
-        return {"env": self.env, "start_new_session": True}
+def spawn(command: Command) -> subprocess.Popen[bytes]:
+    """Starts the service with three pipes. Raises OSError if it cannot be run.
+
+    It gets a session of its own: Ctrl-C in a terminal goes to the program alone, which ends the service in
+    order.
+    """
+    _forget_ended()
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command.arguments,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        bufsize=0,
+        env=command.env,
+        start_new_session=True,
+    )
+
+
+def keep_detached(process: subprocess.Popen[bytes]) -> None:
+    """Holds on to a process that runs on without its client, so that it is reaped at some time."""
+    _forget_ended()
+    _detached.append(process)
+
+
+_detached: list[subprocess.Popen[bytes]] = []
+
+
+def _forget_ended() -> None:
+    _detached[:] = [process for process in _detached if process.poll() is None]
 
 
 class ErrorLog:

@@ -32,7 +32,7 @@ from .models import (
     StateCounts,
     Subscription,
 )
-from .process import EXIT_TIMEOUT, Command, ErrorLog
+from .process import CHUNK, EXIT_TIMEOUT, Command, ErrorLog, keep_detached, spawn
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from .calls import ConfigureOptions, UpdateOptions
 
 T = TypeVar("T")
-CHUNK = 65_536
 
 
 class Events(Iterator[Event]):
@@ -116,6 +115,7 @@ class Towline:
     ) -> None:
         self._command = Command.build(binary, app, state_dir, roots, on_host_exit, args, env)
         self._core = Core(events, progress_interval_ms, resume_interrupted)
+        self._on_host_exit = on_host_exit
         self._respawn = respawn
         self._answer_timeout = answer_timeout
         self._process: Optional[subprocess.Popen[bytes]] = None
@@ -159,22 +159,30 @@ class Towline:
             raise
 
     def close(self) -> None:
-        """Ends the service. Unfinished downloads stay as they are and can go on later. Safe to repeat."""
+        """Ends the service. Unfinished downloads stay as they are and can go on later. Safe to repeat.
+
+        A service with `on_host_exit="finish"`, or with background downloads, finishes those by itself.
+        """
         with self._changed:
             self._closing = True
             keeper, process = self._keeper, self._process
+            leave = self._core.leaves_work(self._on_host_exit)
         if keeper is None:
             return
         try:
             if process is not None:
                 # The end of its input is all that it needs; it is killed only if it does not heed that.
                 self._close_input(process)
-            keeper.join(EXIT_TIMEOUT)
+            if not leave:
+                keeper.join(EXIT_TIMEOUT)
         finally:
             process = self._process
-            if process is not None and keeper.is_alive():
+            if process is not None and leave:
+                keep_detached(process)
+            elif process is not None and keeper.is_alive():
                 process.kill()
-            keeper.join(EXIT_TIMEOUT)
+            if not leave:
+                keeper.join(EXIT_TIMEOUT)
             self._fail(ClientClosed("the client is closed"))
 
     def shutdown(self, mode: ShutdownMode = "suspend") -> None:
@@ -461,10 +469,7 @@ class Towline:
             self._fail(service_died(status, log.tail))
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(
-            self._command.arguments, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, **self._command.options
-        )
+        process = spawn(self._command)
         with self._changed:
             self._process, self._torn = process, False
             closing = self._closing
