@@ -28,6 +28,8 @@ class Resource:
     #: Bytes a second; None: as fast as it goes.
     rate: Optional[int] = None
     gate: threading.Event = field(default_factory=threading.Event)
+    #: True once a response is held.
+    held: bool = False
     #: The Range header of each request.
     ranges: list[Optional[str]] = field(default_factory=list)
 
@@ -107,6 +109,8 @@ def pieces(resource: Resource, first: int, end: int) -> Iterator[bytes]:
     hold = resource.hold_at
     while first < end:
         if hold is not None and first >= hold and not resource.gate.is_set():
+            time.sleep(0.1)  # what was sent arrives meanwhile
+            resource.held = True
             resource.gate.wait(60)
         stop = min(first + STEP, end)
         if hold is not None and first < hold and not resource.gate.is_set():

@@ -296,8 +296,8 @@ class Towline:
         states: Optional[Iterable[State]] = None,
         ids: Optional[Iterable[Target]] = None,
     ) -> Iterator[dict[str, Any]]:
-        """All downloads with the named members only (wire names), as plain dictionaries."""
-        params = calls.list_params(states, ids, fields=fields)
+        """All downloads as plain dictionaries with wire names; with `fields`, those members only."""
+        params = calls.list_params(states, ids, fields=fields or None)
         cursor: Optional[str] = None
         while True:
             values, cursor = self._perform(calls.list_values(calls.with_cursor(params, cursor)))
