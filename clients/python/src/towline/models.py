@@ -236,6 +236,7 @@ class Settings(Model):
 
     max_active: int
     max_active_per_host: int
+    max_bytes_per_second: Optional[int]
     progress_interval_ms: int
     defaults: Defaults
 

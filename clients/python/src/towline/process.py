@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import subprocess
@@ -75,6 +76,13 @@ def keep_detached(process: subprocess.Popen[bytes]) -> None:
 
 
 _detached: list[subprocess.Popen[bytes]] = []
+
+
+@atexit.register
+def _let_go() -> None:
+    """They are meant to run on: that is nothing to warn of."""
+    for process in _detached:
+        process.returncode = process.poll() or 0
 
 
 def _forget_ended() -> None:
