@@ -1,0 +1,495 @@
+# shellcheck shell=bash
+# Towline for bash (4.4 or newer) and jq: source this file, open the service, call it, read its events.
+#
+# One file, and wait for it:
+#
+#     source clients/shell/towline.sh
+#     towline_open
+#     trap towline_close EXIT
+#     towline_start https://example.org/archive.tar directory="$HOME/Downloads"
+#     if towline_wait "$TOWLINE_ID"; then
+#         echo "came: ${TOWLINE_ANSWER[path]}"
+#     else
+#         echo "did not come: ${TOWLINE_ANSWER[error.message]}" >&2
+#     fi
+#
+# Several files, and what happens to them, as it happens:
+#
+#     show() { echo "${TOWLINE_EVENT[id]} ${TOWLINE_EVENT[method]} ${TOWLINE_EVENT[receivedBytes]}"; }
+#     ids=()
+#     while read -r url; do
+#         towline_start "$url" directory=/srv/mirror && ids+=("$TOWLINE_ID")
+#     done <urls.txt
+#     towline_follow show "${ids[@]}"
+#
+# Pause what runs, go on later, give up; any method by its name:
+#
+#     towline_pause --all
+#     towline_resume "$id"
+#     towline_cancel "$id" deletePartial:=false
+#     towline_call configure maxActive:=2 defaults.retry.maxAttempts:=3
+#     towline_list states:='["failed"]' && jq -r '.downloads[].url' <<<"$TOWLINE_RESULT"
+#
+# Functions
+#     towline_open [--binary FILE] [option of towline]…   starts the service; `towline --help` lists its options
+#     towline_close [suspend|finish|cancel]               ends it; what is unfinished stays for later (suspend)
+#     towline_start URL [param]…                          sets TOWLINE_ID; the working directory, if no other is given
+#     towline_get ID
+#     towline_pause|towline_resume|towline_cancel ID…|--all [param]…
+#     towline_remove ID [param]…
+#     towline_wait ID…|--all [param]…                     0 if all of them completed
+#     towline_list [param]…                               all pages as one, unless limit or cursor is given
+#     towline_call METHOD [param]…                        any method of the protocol
+#     towline_event [SECONDS]                             the next event; 1 if none came in time, 2 if the service ended
+#     towline_follow FUNCTION ID…                         calls FUNCTION after each event until all of them have ended
+#
+# A param is name=text or name:=json; a dot reaches into an object: checksum.algorithm=sha256.
+# path= and directory= are taken from the script's working directory.
+#
+# Every function returns 0 when it worked, 1 when the service refused (or a download did not come), 2 when
+# the service has ended or could not be started, 64 when it was called wrongly. They set
+#     TOWLINE_RESULT       the answer's result, as JSON
+#     TOWLINE_ANSWER       the same, flat: [id] [state] [receivedBytes] [error.kind] [created] …; null is empty
+#     TOWLINE_ERROR        the answer's error as JSON; empty when it worked
+#     TOWLINE_ERROR_KIND   its kind, such as destinationConflict; serviceEnded when there is no service any more
+#     TOWLINE_ERROR_MESSAGE
+#     TOWLINE_EVENT        by towline_event: [method] changed, progress or eventsLost; [id] and the download's members
+#     TOWLINE_EVENT_JSON   its params, as JSON
+#     TOWLINE_PID          the service's process; TOWLINE_STATUS its exit status once it has ended
+# The flat values have control characters replaced by `?`; take exact text from the JSON.
+#
+# Call them in the script's own shell, never in $(…), a pipe or ( … ): what they set would be lost there. One service
+# at a time in a shell; any number of scripts at once. Children of the script hold its descriptors: close them in those
+# that outlive it (the service ends with the script all the same). Ctrl-C does not reach the service by itself: it ends
+# when the script does.
+
+# shellcheck disable=SC2034  # most of what is set here is read by who sources it
+if [[ -z ${BASH_VERSINFO:-} ]] || ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
+    echo 'towline.sh: bash 4.4 or newer is needed' >&2
+    # shellcheck disable=SC2317  # when executed, not sourced
+    return 64 2>/dev/null || exit 64
+fi
+
+declare -g TOWLINE_RESULT='' TOWLINE_ERROR='' TOWLINE_ERROR_KIND='' TOWLINE_ERROR_MESSAGE=''
+declare -g TOWLINE_ID='' TOWLINE_PID='' TOWLINE_STATUS='' TOWLINE_EVENT_JSON='' TOWLINE_EVENTS_LOST=''
+declare -gA TOWLINE_ANSWER=() TOWLINE_EVENT=()
+
+# Events that wait for towline_event, at most; then the oldest go and TOWLINE_EVENTS_LOST is set: list again.
+declare -g TOWLINE_QUEUE_LIMIT=${TOWLINE_QUEUE_LIMIT:-10000}
+
+declare -g _towline_in='' _towline_out='' _towline_job='' _towline_shell=''
+declare -g _towline_last_id=0 _towline_partial='' _towline_line=''
+declare -ga _towline_queue=() _towline_fields=()
+declare -g _towline_head=0 _towline_tail=0 _towline_marks=0
+# The newest progress event of each download that waits in the queue, and the mark of its place there.
+declare -gA _towline_progress=() _towline_progress_mark=()
+
+# Turns each message into one line that bash takes apart without a process: fields separated by U+001F, which JSON
+# text never contains: kind, id or method, ok or error or the download's id, the JSON, then name=value pairs.
+# shellcheck disable=SC2016  # jq's variables
+declare -gr _towline_filter='
+    def clean: if . == null then "" elif type == "string" then gsub("[\u0000-\u001f\u007f-\u009f]"; "?") else tostring end;
+    def scalar: type != "object" and type != "array";
+    def flat: to_entries[] | select(.key != "metadata") | .key as $key | .value
+        | if type == "object" then to_entries[] | select(.value | scalar) | "\($key).\(.key)=\(.value | clean)"
+          else select(scalar) | "\($key)=\(clean)" end;
+    def pairs: if type == "object" then [flat] else [] end;
+    select(type == "object")
+    | if has("method") then
+        (.params // {}) as $params
+        | ["event", .method, ($params.id // $params.download.id // ""), ($params | tojson)]
+          + (if has("id") then ["request=" + (.id | tojson)] else [] end)
+          + ($params | del(.download) | pairs) + ($params.download | pairs)
+      elif has("error") then
+        ["answer", (.id | tojson), "error", (.error | tojson)]
+        + (.error | {code, message} + (.data // {}) | pairs)
+      else
+        ["answer", (.id | tojson), "ok", (.result | tojson)]
+        + (.result | if type == "object" then (del(.download) | pairs) + (.download | pairs) else [] end)
+      end
+    | join("\u001f")'
+
+# Prints the binary: the named one, $TOWLINE, the release build of the repository this file is in, or that in PATH.
+towline_find() {
+    local here=${BASH_SOURCE[0]} candidate
+    [[ $here == */* ]] || here=./$here
+    for candidate in "${1:-}" "${TOWLINE:-}"; do
+        [[ -n $candidate ]] || continue
+        # A binary that was named is used or missed; another one in its place would be a surprise.
+        type -P -- "$candidate" && return 0
+        return 1
+    done
+    candidate=$(cd -P -- "${here%/*}/../.." && pwd)/.build-release/release/towline
+    if [[ -x $candidate ]]; then
+        printf '%s\n' "$candidate"
+    else
+        type -P towline
+    fi
+}
+
+towline_open() {
+    local binary='' status=0 stderr fds=()
+    _towline_reset
+    if [[ -n $_towline_in ]]; then
+        _towline_misuse 'towline_open: the service is open already' || return
+    fi
+    if [[ ${1:-} == --binary ]]; then
+        (($# > 1)) || { _towline_misuse 'towline_open: --binary needs a file' || return; }
+        binary=$2
+        shift 2
+    fi
+    if ! type -P jq >/dev/null; then
+        _towline_fail serviceEnded 'jq is not installed (Debian package jq)'
+        return 2
+    fi
+    if ! binary=$(towline_find "$binary"); then
+        _towline_fail serviceEnded "there is no towline binary${TOWLINE:+ at $TOWLINE}"
+        return 2
+    fi
+    _towline_partial='' _towline_queue=() _towline_head=0 _towline_tail=0 _towline_last_id=0
+    _towline_progress=() _towline_progress_mark=() TOWLINE_EVENTS_LOST='' TOWLINE_STATUS='' TOWLINE_PID=''
+    # Ctrl-C at a terminal reaches the whole process group: here the script decides what becomes of it.
+    coproc _towline_process {
+        trap '' INT
+        set +e
+        read -r _
+        # Bash's own word about a killed process is not for the script's readers.
+        exec {stderr}>&2 2>/dev/null
+        "$binary" "$@" 2>&"$stderr" {stderr}>&- | jq -r --unbuffered "$_towline_filter" 2>&"$stderr" {stderr}>&-
+        exit "${PIPESTATUS[0]}"
+    }
+    # Copies: bash closes its own when the process ends, and what was not read yet is lost with them. The process waits
+    # for the first line until they are made.
+    fds=("${_towline_process[@]}")
+    exec {_towline_in}>&"${fds[1]}" {_towline_out}<&"${fds[0]}"
+    # shellcheck disable=SC1083  # not literal: bash takes the number from the element
+    exec {fds[1]}>&- {fds[0]}<&-
+    # shellcheck disable=SC2154  # set by coproc
+    _towline_job=$_towline_process_PID _towline_shell=$BASHPID
+    _towline_send ''
+    towline_call initialize "processId:=$BASHPID" || status=$?
+    if ((status)); then
+        _towline_disconnect
+        return 2
+    fi
+    TOWLINE_PID=${TOWLINE_ANSWER[processId]:-}
+}
+
+towline_close() {
+    local mode=${1:-suspend} status=0
+    [[ -n $_towline_in && $BASHPID == "$_towline_shell" ]] || return 0
+    towline_call shutdown "mode=$mode" || status=$?
+    if ((status == 1)); then
+        return 1
+    fi
+    if ((status == 0)); then _towline_send '{"jsonrpc":"2.0","method":"exit"}' || true; fi
+    _towline_disconnect
+    return "$status"
+}
+
+towline_start() {
+    local url=${1:-} param params=() placed=no
+    (($#)) || { _towline_misuse 'towline_start: URL [param]…' || return; }
+    shift
+    for param; do
+        case $param in
+        path=[!/]* | directory=[!/]*) params+=("${param%%=*}=$PWD/${param#*=}") placed=yes ;;
+        path=* | directory=*) params+=("$param") placed=yes ;;
+        *) params+=("$param") ;;
+        esac
+    done
+    [[ $placed == yes ]] || params+=("directory=$PWD")
+    towline_call start "url=$url" "${params[@]}" || return
+    TOWLINE_ID=${TOWLINE_ANSWER[id]}
+}
+
+towline_get() { _towline_target get "$@"; }
+towline_pause() { _towline_target pause "$@"; }
+towline_resume() { _towline_target resume "$@"; }
+towline_cancel() { _towline_target cancel "$@"; }
+towline_remove() { _towline_target remove "$@"; }
+
+towline_wait() {
+    local state others=0
+    _towline_target wait "$@" || return
+    [[ ${TOWLINE_ANSWER[timedOut]} != true ]] || return 1
+    if [[ -n ${TOWLINE_ANSWER[state]:-} ]]; then
+        [[ ${TOWLINE_ANSWER[state]} == completed ]]
+        return
+    fi
+    for state in queued active waiting paused failed canceled; do
+        ((others += ${TOWLINE_ANSWER[counts.$state]:-0})) || true
+    done
+    ((others == 0))
+}
+
+towline_list() {
+    local param cursor pages=''
+    for param; do
+        case $param in limit:=* | limit=* | cursor=*)
+            towline_call list "$@"
+            return
+            ;;
+        esac
+    done
+    towline_call list limit:=100 "$@" || return
+    while cursor=${TOWLINE_ANSWER[nextCursor]:-} && [[ -n $cursor ]]; do
+        pages+=$TOWLINE_RESULT$'\n'
+        towline_call list limit:=100 "cursor=$cursor" "$@" || return
+    done
+    [[ -n $pages ]] || return 0
+    TOWLINE_RESULT=$(jq -cs '.[-1] + {downloads: map(.downloads[]), removed: map((.removed // [])[])}' \
+        <<<"$pages$TOWLINE_RESULT")
+}
+
+towline_event() {
+    local limit=${1-} line mark id pair
+    _towline_inside towline_event || return
+    while :; do
+        while ((_towline_head < _towline_tail)); do
+            line=${_towline_queue[_towline_head]}
+            unset "_towline_queue[$((_towline_head++))]"
+            if [[ $line == mark\ * ]]; then
+                read -r _ mark id <<<"$line"
+                # Newer ones have a later place.
+                [[ ${_towline_progress_mark[$id]:-} == "$mark" ]] || continue
+                line=${_towline_progress[$id]}
+                unset "_towline_progress[$id]" "_towline_progress_mark[$id]"
+            fi
+            _towline_split "$line"
+            TOWLINE_EVENT=([method]=${_towline_fields[1]} [id]=${_towline_fields[2]})
+            TOWLINE_EVENT_JSON=${_towline_fields[3]}
+            for pair in "${_towline_fields[@]:4}"; do TOWLINE_EVENT[${pair%%=*}]=${pair#*=}; done
+            return 0
+        done
+        _towline_read "$limit" || return
+        _towline_split "$_towline_line"
+        [[ ${_towline_fields[0]} == event ]] && _towline_enqueue
+    done
+}
+
+towline_follow() {
+    local callback=${1:-} id failures=0 status=0
+    local -A unfinished=()
+    (($# > 1)) || { _towline_misuse 'towline_follow: FUNCTION ID…' || return; }
+    shift
+    for id; do
+        towline_get "$id" || return
+        case ${TOWLINE_ANSWER[state]} in
+        completed) ;;
+        failed | canceled) ((++failures)) ;;
+        *) unfinished[$id]=1 ;;
+        esac
+    done
+    while ((${#unfinished[@]})); do
+        towline_event || return
+        # Before FUNCTION, which may call the service and so read other events.
+        id=${TOWLINE_EVENT[id]}
+        if [[ ${TOWLINE_EVENT[method]} == changed && -n ${unfinished[$id]:-} ]]; then
+            case ${TOWLINE_EVENT[state]} in
+            completed) unset "unfinished[$id]" ;;
+            failed | canceled) unset "unfinished[$id]" && ((++failures)) ;;
+            esac
+        fi
+        "$callback" || true
+    done
+    # What had ended before, and was not heard of yet.
+    while towline_event 0 || { status=$? && false; }; do "$callback" || true; done
+    ((status != 2 && failures == 0))
+}
+
+# Sends a request and reads until its answer; events that come before it wait in the queue.
+towline_call() {
+    local method=${1:-} id=$((++_towline_last_id)) pair request
+    _towline_reset
+    _towline_inside towline_call || return
+    shift || { _towline_misuse 'towline_call: METHOD [param]…' || return; }
+    for pair; do
+        if ! [[ $pair =~ ^[A-Za-z_][A-Za-z0-9_.-]*:?= ]]; then
+            _towline_misuse "towline_call: expected name=text or name:=json, found $pair" || return
+        fi
+    done
+    # shellcheck disable=SC2016  # jq's variables
+    if ! request=$(trap '' INT && jq -cn --arg method "$method" --argjson id "$id" '
+        {jsonrpc: "2.0", id: $id, method: $method, params: (reduce $ARGS.positional[] as $param ({};
+            ($param | index("=")) as $at
+            | if $param[$at - 1:$at] == ":"
+              then setpath($param[:$at - 1] | split("."); $param[$at + 1:] | fromjson)
+              else setpath($param[:$at] | split("."); $param[$at + 1:]) end))}' --args "$@"); then
+        _towline_misuse "towline_call: what follows := is not JSON, or names overlap: $*" || return
+    fi
+    if ! _towline_send "$request"; then
+        _towline_ended
+        return 2
+    fi
+    while :; do
+        _towline_read '' || return
+        _towline_split "$_towline_line"
+        if [[ ${_towline_fields[0]} == event ]]; then
+            _towline_enqueue
+        # An error without an id means a request that could not be read; this is the only one under way.
+        elif [[ ${_towline_fields[1]} == "$id" || ${_towline_fields[1]} == null ]]; then
+            break
+        fi
+    done
+    for pair in "${_towline_fields[@]:4}"; do TOWLINE_ANSWER[${pair%%=*}]=${pair#*=}; done
+    if [[ ${_towline_fields[2]} == ok ]]; then
+        TOWLINE_RESULT=${_towline_fields[3]}
+        return 0
+    fi
+    TOWLINE_ERROR=${_towline_fields[3]}
+    TOWLINE_ERROR_KIND=${TOWLINE_ANSWER[kind]:-}
+    TOWLINE_ERROR_MESSAGE=${TOWLINE_ANSWER[message]:-}
+    return 1
+}
+
+# Calls a method for the downloads that the words without `=` name.
+_towline_target() {
+    local method=$1 word ids=() params=()
+    shift
+    for word; do
+        if [[ $word == --all ]]; then
+            params+=(all:=true)
+        elif [[ $word == *=* ]]; then
+            params+=("$word")
+        elif [[ $word =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]]; then
+            ids+=("$word")
+        else
+            _towline_misuse "towline_$method: not an id: $word" || return
+        fi
+    done
+    if ((${#ids[@]} == 1)); then
+        params+=("id=${ids[0]}")
+    elif ((${#ids[@]} > 1)); then
+        printf -v word ',"%s"' "${ids[@]}"
+        params+=("ids:=[${word:1}]")
+    fi
+    towline_call "$method" "${params[@]}"
+}
+
+# Takes the event in _towline_fields into the queue. Of one download's progress only the newest stays.
+_towline_enqueue() {
+    local method=${_towline_fields[1]} id=${_towline_fields[2]}
+    if [[ ${_towline_fields[4]:-} == request=* ]]; then
+        _towline_send "{\"jsonrpc\":\"2.0\",\"id\":${_towline_fields[4]#*=},\"error\":{\"code\":-32601,\"message\":\"not known here\"}}" ||
+            true
+        return 0
+    fi
+    if [[ $method == progress && -n $id ]]; then
+        _towline_progress[$id]=$_towline_line
+        [[ -z ${_towline_progress_mark[$id]:-} ]] || return 0
+        _towline_progress_mark[$id]=$((++_towline_marks))
+        _towline_queue[_towline_tail++]="mark $_towline_marks $id"
+    else
+        # It tells what the progress before it told.
+        if [[ -n $id ]]; then unset "_towline_progress[$id]" "_towline_progress_mark[$id]"; fi
+        _towline_queue[_towline_tail++]=$_towline_line
+    fi
+    if ((_towline_tail - _towline_head > TOWLINE_QUEUE_LIMIT)); then
+        unset "_towline_queue[$((_towline_head++))]"
+        TOWLINE_EVENTS_LOST=yes
+    fi
+}
+
+# Puts the next message into _towline_line. 1 when none came within the seconds given, 2 when the service has ended.
+_towline_read() {
+    local limit=$1 chunk status slice=1 deadline=''
+    if [[ -n $limit ]]; then
+        if [[ $limit =~ ^[0-9]+$ ]] && ((limit > 1)); then deadline=$((SECONDS + limit)); else slice=$limit; fi
+    fi
+    if [[ $slice =~ ^0*\.?0*$ ]]; then
+        # With a limit of 0, read says whether there is something and takes nothing.
+        read -r -t 0 -u "$_towline_out" chunk || return 1
+        slice=1
+    fi
+    while :; do
+        status=0
+        # In slices, so that a trap of the script is never late.
+        IFS= read -r -t "$slice" -u "$_towline_out" chunk || status=$?
+        # What came of a line before the time was up is not lost.
+        _towline_partial+=$chunk
+        if ((status == 0)); then
+            _towline_line=$_towline_partial _towline_partial=''
+            return 0
+        elif ((status <= 128)); then
+            _towline_ended
+            return 2
+        fi
+        if [[ -n $limit ]]; then
+            [[ -n $deadline ]] && ((SECONDS < deadline)) || return 1
+        fi
+    done
+}
+
+_towline_split() { IFS=$'\x1f' read -r -a _towline_fields <<<"$1"; }
+
+# In a subshell: writing to a service that has ended must not end the script.
+_towline_send() { (trap '' PIPE && printf '%s\n' "$1" >&"$_towline_in") 2>/dev/null; }
+
+# Lets the service end, and gathers its exit status.
+_towline_disconnect() {
+    local tries line
+    [[ -n $_towline_in ]] || return 0
+    exec {_towline_in}>&-
+    # Its output ends when it has; ten seconds are many times what it needs.
+    for ((tries = 0; tries < 10; )); do
+        line=''
+        if IFS= read -r -t 1 -u "$_towline_out" line; then
+            _towline_line=$_towline_partial$line _towline_partial=''
+            _towline_split "$_towline_line"
+            [[ ${_towline_fields[0]} != event || ${_towline_fields[4]:-} == request=* ]] || _towline_enqueue
+        else
+            (($? > 128)) || break
+            _towline_partial+=$line
+            ((++tries))
+        fi
+    done
+    if ((tries == 10)) && [[ -n $TOWLINE_PID ]]; then kill -KILL "$TOWLINE_PID" 2>/dev/null || true; fi
+    TOWLINE_STATUS=0
+    wait "$_towline_job" 2>/dev/null || TOWLINE_STATUS=$?
+    exec {_towline_out}<&-
+    _towline_in='' _towline_out='' _towline_job=''
+}
+
+_towline_ended() {
+    _towline_disconnect
+    _towline_fail serviceEnded "the service ended: $(_towline_explain "$TOWLINE_STATUS")"
+}
+
+_towline_explain() {
+    case $1 in
+    70) echo 'an internal error (exit status 70)' ;;
+    73) echo 'its state directory cannot be used (exit status 73)' ;;
+    78) echo 'its configuration is bad (exit status 78)' ;;
+    126 | 127) echo "the binary cannot be run (exit status $1)" ;;
+    129 | 1[3-5]? | 16?) echo "signal $(kill -l "$(($1 - 128))") (exit status $1)" ;;
+    *) echo "exit status $1" ;;
+    esac
+}
+
+_towline_inside() {
+    if [[ -z $_towline_in ]]; then
+        # What was read before it ended can still be had.
+        if [[ $1 == towline_event ]] && ((_towline_head < _towline_tail)); then return 0; fi
+        [[ -n $TOWLINE_ERROR_KIND ]] || _towline_fail serviceEnded 'the service is not open'
+        return 2
+    fi
+    if [[ $BASHPID != "$_towline_shell" ]]; then
+        _towline_misuse "$1: not in a subshell, a pipe or \$(…)" || return
+    fi
+}
+
+_towline_reset() {
+    TOWLINE_RESULT='' TOWLINE_ERROR='' TOWLINE_ERROR_KIND='' TOWLINE_ERROR_MESSAGE='' TOWLINE_ANSWER=()
+}
+
+_towline_fail() {
+    TOWLINE_ERROR_KIND=$1 TOWLINE_ERROR_MESSAGE=$2
+    TOWLINE_ERROR="{\"kind\":\"$1\"}"
+}
+
+_towline_misuse() {
+    _towline_fail misuse "$1"
+    printf '%s\n' "$1" >&2
+    return 64
+}
