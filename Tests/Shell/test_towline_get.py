@@ -68,9 +68,13 @@ def test_o_names_the_file(shell: Shell, server: ScriptedServer) -> None:
     assert (done.returncode, done.stdout) == (0, f"{shell.work}/sub/it's mine\n"), done.stderr
 
 
-@pytest.mark.parametrize("name", ["a b", "$(touch pwned)", "it's", 'say "a"', "-rf", "ü", "a;b&c", "%s%n", "*"])
+@pytest.mark.parametrize(
+    "name", ["a b", "$(touch pwned)", "it's", 'say "a"', "-rf", "ü", "a;b&c", "%s%n", "*"]
+)
 def test_no_name_is_taken_for_anything_else(shell: Shell, server: ScriptedServer, name: str) -> None:
-    target = "/" + "".join(c if c.isalnum() and c.isascii() else "".join(f"%{b:02X}" for b in c.encode()) for c in name)
+    target = "/" + "".join(
+        c if c.isalnum() and c.isascii() else "".join(f"%{b:02X}" for b in c.encode()) for c in name
+    )
     server.add(target, b"x" * 1000)
     done = shell.get(server.url(target))
     assert done.returncode == 0, done.stderr
@@ -199,7 +203,9 @@ def test_the_same_command_again_fetches_nothing(shell: Shell, server: ScriptedSe
 
 
 @pytest.mark.parametrize("change", ["removed", "changed"])
-def test_a_finished_file_that_was_removed_comes_again(shell: Shell, server: ScriptedServer, change: str) -> None:
+def test_a_finished_file_that_was_removed_comes_again(
+    shell: Shell, server: ScriptedServer, change: str
+) -> None:
     server.add("/a.bin", DATA)
     assert shell.get(server.url("/a.bin")).returncode == 0
     file = shell.work / "a.bin"
@@ -222,7 +228,9 @@ def test_a_failed_one_is_tried_again(shell: Shell, server: ScriptedServer) -> No
     assert (done.returncode, done.stdout) == (0, f"{shell.work}/a.bin\n"), done.stderr
 
 
-def test_one_that_another_client_left_is_taken_over(shell: Shell, server: ScriptedServer, binary: Path) -> None:
+def test_one_that_another_client_left_is_taken_over(
+    shell: Shell, server: ScriptedServer, binary: Path
+) -> None:
     hold(server, "/a.bin")
     request = (
         '{"jsonrpc":"2.0","id":1,"method":"initialize"}\n'
@@ -247,7 +255,9 @@ def test_one_that_another_client_left_is_taken_over(shell: Shell, server: Script
 # ---- Interrupted
 
 
-def interrupt(shell: Shell, server: ScriptedServer, number: signal.Signals) -> subprocess.CompletedProcess[str]:
+def interrupt(
+    shell: Shell, server: ScriptedServer, number: signal.Signals
+) -> subprocess.CompletedProcess[str]:
     """Runs it and sends the signal to all of its processes in the middle, as a terminal does."""
     hold(server, "/a.bin")
     process = shell.start(GET, server.url("/a.bin"))
@@ -307,7 +317,9 @@ def test_of_several_those_that_had_come_stay(shell: Shell, server: ScriptedServe
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_signals_keep_what_has_come(shell: Shell, server: ScriptedServer, number: signal.Signals) -> None:
+def test_other_signals_keep_what_has_come(
+    shell: Shell, server: ScriptedServer, number: signal.Signals
+) -> None:
     done = interrupt(shell, server, number)
     assert done.returncode == -number
     again = shell.get(server.url("/a.bin"))

@@ -78,8 +78,8 @@ setup_require() {
     fi
     if ((${#missing[@]})); then
         printf '%s: missing: %s\n' "$program" "${missing[@]}" >&2
-        printf -v arguments ' %q' --setup "$@"
-        printf '%s: to install and build it, run:\n    %s%s\n' "$program" "$0" "$arguments" >&2
+        printf -v arguments ' %q' "$0" --setup "$@"
+        printf '%s: to install and build it, run:\n   %s\n' "$program" "$arguments" >&2
         exit 1
     fi
     if [[ -z ${TOWLINE:-} && -x $setup_binary ]] && setup_is_stale; then

@@ -64,9 +64,10 @@
 # when the script does.
 
 # shellcheck disable=SC2034  # most of what is set here is read by who sources it
-if [[ -z ${BASH_VERSINFO:-} ]] || ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
+# Other shells stop at the first lines, which they understand.
+# shellcheck disable=SC2317  # when executed, not sourced
+if [ -z "${BASH_VERSION:-}" ] || [ "$(printf '%d%02d' "${BASH_VERSINFO[@]:0:2}")" -lt 404 ]; then
     echo 'towline.sh: bash 4.4 or newer is needed' >&2
-    # shellcheck disable=SC2317  # when executed, not sourced
     return 64 2>/dev/null || exit 64
 fi
 
@@ -257,9 +258,9 @@ towline_event() {
                 unset "_towline_progress[$id]" "_towline_progress_mark[$id]"
             fi
             _towline_split "$line"
-            TOWLINE_EVENT=([method]=${_towline_fields[1]} [id]=${_towline_fields[2]})
-            TOWLINE_EVENT_JSON=${_towline_fields[3]}
+            TOWLINE_EVENT=() TOWLINE_EVENT_JSON=${_towline_fields[3]}
             for pair in "${_towline_fields[@]:4}"; do TOWLINE_EVENT[${pair%%=*}]=${pair#*=}; done
+            TOWLINE_EVENT[method]=${_towline_fields[1]} TOWLINE_EVENT[id]=${_towline_fields[2]}
             return 0
         done
         _towline_read "$limit" || return
