@@ -93,6 +93,12 @@ def test_it_builds_anew_when_the_sources_change(
     assert repository.builds == 3
 
 
+def test_quiet_is_quiet_about_it_too(repository: Repository, shell: Shell) -> None:
+    done = shell.run(repository.get, "-q", "--setup")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert repository.builds == 1
+
+
 def test_a_build_of_the_test_command_is_good_enough(repository: Repository, shell: Shell) -> None:
     repository.binary.parent.mkdir(parents=True)
     repository.binary.write_text("#!/bin/sh\n")

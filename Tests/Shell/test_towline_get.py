@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from scripted_server import Behaviour, ScriptedServer, content
-from shell_support import GET, Shell, ended, eventually, exists, service_of
+from shell_support import GET, Fakes, Shell, ended, eventually, exists, service_of
 from support import MIB, sha256
 
 SIZE = 6 * MIB
@@ -136,6 +136,29 @@ def test_a_failure_does_not_keep_the_others_from_coming(shell: Shell, server: Sc
     assert f"towline-get: {server.url('/missing')}: The server answered 404." in done.stderr
     assert "towline-get: ftp://127.0.0.1/x: " in done.stderr
     assert "1 of 3 came" in done.stderr
+
+
+def test_a_password_in_the_url_is_not_shown(shell: Shell, server: ScriptedServer) -> None:
+    done = shell.get(server.url("/missing", host="me:secret@127.0.0.1"))
+    assert done.returncode == 1
+    assert server.url("/missing") in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_events_that_were_lost_are_made_up_for(shell: Shell, server: ScriptedServer, fakes: Fakes) -> None:
+    """A service that drops every change of a download behind one eventsLost."""
+    server.add("/a.bin", DATA)
+    real = shell.environment["TOWLINE"]
+    fakes.add(
+        "towline",
+        f"""'{real}' "$@" | jq -c --unbuffered '
+        if .method == "changed" and .params.download.state == "completed"
+        then {{jsonrpc, method: "eventsLost", params: {{fromSeq: 1, toSeq: .params.seq}}}}
+        else select(.method != "progress") end'""",
+    )
+    shell.environment["TOWLINE"] = f"{fakes.folder}/towline"
+    done = shell.get(server.url("/a.bin"))
+    assert (done.returncode, done.stdout) == (0, f"{shell.work}/a.bin\n"), done.stderr
 
 
 def test_a_file_that_is_there_is_not_overwritten(shell: Shell, server: ScriptedServer) -> None:

@@ -320,6 +320,26 @@ def test_a_message_that_comes_in_pieces(shell: Shell, fakes: Fakes) -> None:
     assert done.stdout == "a active 1\n", done.stderr
 
 
+def test_follow_asks_again_when_events_were_lost(shell: Shell, fakes: Fakes) -> None:
+    fakes.add(
+        "towline",
+        f"""
+        read -r _; printf '%s\\n' '{INITIALIZED}'
+        read -r _; printf '%s\\n' '{{"id":2,"result":{{"download":{{"id":"a","state":"active"}}}}}}'
+        printf '%s\\n' '{{"jsonrpc":"2.0","method":"eventsLost","params":{{"fromSeq":1,"toSeq":2}}}}'
+        read -r _; printf '%s\\n' '{{"id":3,"result":{{"download":{{"id":"a","state":"completed"}}}}}}'
+        cat >/dev/null""",
+    )
+    done = shell.bash(
+        f"""
+        towline_open --binary {fakes.folder}/towline
+        show() {{ echo "${{TOWLINE_EVENT[method]}}"; }}
+        towline_follow show a && echo came
+        """
+    )
+    assert done.stdout == "eventsLost\ncame\n", done.stderr
+
+
 def test_a_request_of_the_service_is_answered(shell: Shell, fakes: Fakes) -> None:
     fakes.add(
         "towline",

@@ -23,7 +23,7 @@ setup() {
     mkdir -p -- "${setup_stamp%/*}"
     # Made before the build: what is changed meanwhile counts as newer.
     : >"$setup_stamp.new"
-    (cd -- "$top" && swift build -c release --static-swift-stdlib --scratch-path .build-release --product towline) >&2 ||
+    (cd -- "$top" && swift build -c release --static-swift-stdlib --scratch-path .build-release --product towline) >&2 </dev/null ||
         die 'the build failed'
     mv -f -- "$setup_stamp.new" "$setup_stamp"
 }
@@ -65,7 +65,7 @@ setup_install() {
         "${as_root[@]}" apt-get update -qq &&
             "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
                 apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
-    } >&2 || die "the packages could not be installed; run: $line"
+    } >&2 </dev/null || die "the packages could not be installed; run: $line"
 }
 
 # Ends with the line to run when something is missing.

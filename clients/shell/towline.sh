@@ -274,29 +274,37 @@ towline_follow() {
     local -A unfinished=()
     (($# > 1)) || { _towline_misuse 'towline_follow: FUNCTION ID…' || return; }
     shift
-    for id; do
-        towline_get "$id" || return
-        case ${TOWLINE_ANSWER[state]} in
-        completed) ;;
-        failed | canceled) ((++failures)) ;;
-        *) unfinished[$id]=1 ;;
-        esac
-    done
+    for id; do unfinished[$id]=1; done
+    _towline_drop_ended || return
     while ((${#unfinished[@]})); do
         towline_event || return
-        # Before FUNCTION, which may call the service and so read other events.
+        # Before the callback, which may call the service and so read other events.
         id=${TOWLINE_EVENT[id]}
-        if [[ ${TOWLINE_EVENT[method]} == changed && -n ${unfinished[$id]:-} ]]; then
+        if [[ ${TOWLINE_EVENT[method]} == changed && -n ${unfinished[${id:-none}]:-} ]]; then
             case ${TOWLINE_EVENT[state]} in
             completed) unset "unfinished[$id]" ;;
             failed | canceled) unset "unfinished[$id]" && ((++failures)) ;;
             esac
+        elif [[ ${TOWLINE_EVENT[method]} == eventsLost ]]; then
+            _towline_drop_ended || return
         fi
         "$callback" || true
     done
     # What had ended before, and was not heard of yet.
     while towline_event 0 || { status=$? && false; }; do "$callback" || true; done
     ((status != 2 && failures == 0))
+}
+
+# Asks which of the caller's `unfinished` have ended.
+_towline_drop_ended() {
+    local id
+    for id in "${!unfinished[@]}"; do
+        towline_get "$id" || return
+        case ${TOWLINE_ANSWER[state]} in
+        completed) unset "unfinished[$id]" ;;
+        failed | canceled) unset "unfinished[$id]" && ((++failures)) ;;
+        esac
+    done
 }
 
 # Sends a request and reads until its answer; events that come before it wait in the queue.
