@@ -136,7 +136,7 @@ def test_much_that_nobody_reads_does_not_stop_it(shell: Shell) -> None:
     done = shell.bash(
         OPEN
         + """
-        for ((i = 0; i < 120; i++)); do
+        for ((i = 0; i < 30; i++)); do
             printf -v n '%04d' "$i"
             _towline_send '{"jsonrpc":"2.0","id":"x'$n'","method":"start","params":{"url":"http://127.0.0.1:9/'$n'","path":"/tmp/none/'$n'"}}'
             _towline_send '{"jsonrpc":"2.0","id":"y'$n'","method":"rpc.discover"}'
@@ -153,7 +153,8 @@ def test_a_list_has_all_pages(shell: Shell) -> None:
     done = shell.bash(
         OPEN
         + """
-        for i in {1..120}; do towline_start "http://127.0.0.1:9/$i" path="f$i" startPaused:=true; done
+        start='"method":"start","params":{"startPaused":true,"url":"http://127.0.0.1:9/","path":"'$PWD
+        for i in {1..120}; do _towline_send '{"jsonrpc":"2.0","id":"'$i'",'"$start/$i"'"}}'; done
         towline_list
         jq '.downloads | map(.id) | unique | length' <<<"$TOWLINE_RESULT"
         towline_list limit:=7
