@@ -128,7 +128,8 @@ def test_the_queue_has_a_limit(shell: Shell, server: ScriptedServer) -> None:
         echo "$n $TOWLINE_EVENTS_LOST ${{TOWLINE_EVENT[state]}}"
         """
     )
-    assert done.stdout == "3 yes completed\n", done.stderr
+    # The place of a progress event that a change made obsolete counts too.
+    assert re.fullmatch("[123] yes completed\n", done.stdout), done
 
 
 def test_much_that_nobody_reads_does_not_stop_it(shell: Shell) -> None:
