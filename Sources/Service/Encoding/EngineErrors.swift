@@ -47,7 +47,7 @@ extension RPCError {
         case .directoryMissing(let path):
             self.init(
                 .destinationConflict,
-                "The directory is missing or is none: \(oneLine(path))",
+                "There is no directory \(oneLine(path))",
                 extra: ["path": .string(path), "reason": "directoryMissing"]
             )
         case .idConflict(let id, let differs):
