@@ -141,7 +141,8 @@ package actor DownloadEngine: LoopOwner {
 
     package func close() {
         session.close()
-        store.close()
+        // A write that a slow disk still holds must not meet another owner: then the session ends with the process.
+        if downloads.values.allSatisfy({ $0.partial.writesInFlight == 0 }) { store.close() }
         client = nil
     }
 

@@ -32,6 +32,12 @@ extension RPCError {
                 "Cannot \(command.wireName) download \(quoted(id)): it is \(state.rawValue).",
                 extra: ["id": .string(id), "state": .string(state.rawValue), "command": .string(command.wireName)]
             )
+        case .notUpdatable(let id, let state):
+            self.init(
+                .invalidState,
+                "Cannot update download \(quoted(id)): it is \(state.rawValue).",
+                extra: ["id": .string(id), "state": .string(state.rawValue), "command": "update"]
+            )
         case .destinationExists(let path):
             self.init(
                 .destinationConflict,
