@@ -23,8 +23,12 @@ extension DownloadEngine {
         files.submit(job, ticket: lastFileTicket, volume: volume)
     }
 
-    func takeFileResults() {
-        for result in fileResults.takeAll() {
+    /// - Parameter waitMilliseconds: how long to wait for the first; the loop never does, only its end.
+    func takeFileResults(waitMilliseconds: Int32 = 0) {
+        let results =
+            waitMilliseconds > 0
+            ? fileResults.waitAndTakeAll(timeoutMilliseconds: waitMilliseconds) ?? [] : fileResults.takeAll()
+        for result in results {
             if let buffer = result.buffer { buffers.give(buffer) }
             fileHandlers.removeValue(forKey: result.ticket)?(result.outcome)
         }

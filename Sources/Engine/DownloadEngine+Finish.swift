@@ -65,7 +65,7 @@ extension DownloadEngine {
         }
         let total = download.record.entity?.totalByteCount ?? download.partial.written.byteCount
         let generation = download.generation
-        change(download, phase: .finalizing)
+        change(download, phase: download.record.checksum == nil ? .finalizing : .verifying)
         // It may have been made longer than it has turned out to be.
         submit(.truncate(file, to: total)) { [self] outcome in
             guard generation == download.generation else { return }

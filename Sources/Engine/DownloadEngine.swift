@@ -119,6 +119,9 @@ package actor DownloadEngine: LoopOwner {
         fileModeMask = Platform.fileModeMask()
     }
 
+    /// How long an end waits for writes on their way to a slow disk.
+    private static let closeLimitNanoseconds: Int64 = 300_000_000
+
     // MARK: - LoopOwner
 
     package func turn() -> Int32 {
@@ -141,10 +144,14 @@ package actor DownloadEngine: LoopOwner {
 
     package func close() {
         session.close()
+        let deadline = monotonicNanoseconds() + Self.closeLimitNanoseconds
+        while hasWritesInFlight, monotonicNanoseconds() < deadline { takeFileResults(waitMilliseconds: 5) }
         // A write that a slow disk still holds must not meet another owner: then the session ends with the process.
-        if downloads.values.allSatisfy({ $0.partial.writesInFlight == 0 }) { store.close() }
+        if !hasWritesInFlight { store.close() }
         client = nil
     }
+
+    private var hasWritesInFlight: Bool { downloads.values.contains { $0.partial.writesInFlight > 0 } }
 
     /// How long the loop may sleep: until a timer or the client is due.
     private func idleMilliseconds() -> Int32 {

@@ -24,6 +24,8 @@ final class Lane<Worker: LaneWorker>: Sendable {
         self.mailbox = mailbox
     }
 
+    deinit { mailbox.close() }
+
     func submit(_ job: Worker.Job) {
         mailbox.send(job)
     }
