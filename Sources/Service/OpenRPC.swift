@@ -24,6 +24,8 @@ package enum OpenRPC {
             ],
             "methods": .array(MethodTable.methods.map { .object(document($0)) }),
             "x-notifications": .array(MethodTable.notifications.map { .object(document($0)) }),
+            "x-errors": .array(RPCErrorKind.allCases.map { .object(document($0)) }),
+            "x-limits": .object(Session.encodedLimits),
             "components": ["schemas": .object(JSONObject(schemas))],
         ]
     }
@@ -45,12 +47,23 @@ package enum OpenRPC {
                 errors.map { kind in
                     [
                         "code": .integer(Int64(kind.code)), "message": .string(kind.meaning),
-                        "data": ["kind": .string(kind.rawValue), "retryable": .bool(kind.isRetryable)],
+                        "data": ["kind": .string(kind.rawValue)],
                     ]
                 }
             ),
             "x-kind": .string(method.kind.rawValue),
             "x-takesUnknownParams": .bool(method.takesUnknownParameters),
+        ]
+    }
+
+    /// An error with what a client should do; said once here, for it would be too long at every method.
+    private static func document(_ kind: RPCErrorKind) -> JSONObject {
+        [
+            "code": .integer(Int64(kind.code)),
+            "kind": .string(kind.rawValue),
+            "retryable": .bool(kind.isRetryable),
+            "meaning": .string(kind.meaning),
+            "advice": .string(kind.advice),
         ]
     }
 

@@ -62,7 +62,8 @@ extension Session {
     /// Of the wire, not of this program.
     static let protocolVersion = "1.0"
 
-    private static let encodedLimits: JSONObject = [
+    /// What a client may send at most, each by its name.
+    static let encodedLimits: JSONObject = [
         "messageBytes": .integer(Int64(FrameLimits.messageByteCount)),
         "urlBytes": .integer(Int64(Limits.urlByteCount)),
         "pathBytes": .integer(Int64(Limits.pathByteCount)),
