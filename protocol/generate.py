@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+"""Writes what follows from openrpc.json: schema/*.json, and tables of README.md and errors.md.
+
+Run it after `towline --print-openrpc > protocol/openrpc.json`. With `--check` it writes nothing, and fails if
+anything would change. Needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+JSON = dict[str, Any]
+
+HERE = Path(__file__).resolve().parent
+DRAFT = "http://json-schema.org/draft-07/schema#"
+COMPONENT = "#/components/schemas/"
+MAX_INTEGER = 9_007_199_254_740_991
+
+#: what `x-limits` and `info` call a limit, in words
+LIMITS = {
+    "messageBytes": "bytes of one message, its newline or header block left out",
+    "urlBytes": "bytes of a `url`",
+    "pathBytes": "bytes of a `path` or `directory`, as given and once absolute",
+    "headersBytes": "bytes of all `headers`, counted as they travel: name, value and four more each",
+    "metadataBytes": "bytes of `metadata` as compact JSON",
+    "ids": "entries of one `ids`",
+    "nesting": "arrays and objects within one another",
+    "batch": "messages of one batch",
+    "subscriptions": "subscriptions at a time",
+    "waits": "requests `wait` at a time",
+}
+
+
+def component_name(schema: JSON) -> str | None:
+    reference = schema.get("$ref", "")
+    return reference[len(COMPONENT) :] if reference.startswith(COMPONENT) else None
+
+
+def moved(tree: Any, file: str) -> Any:
+    """The schema with its references leading to types.json."""
+    if isinstance(tree, dict):
+        name = component_name(tree)
+        if name is not None:
+            return {"$ref": f"{file}#/definitions/{name}"}
+        return {key: moved(value, file) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [moved(value, file) for value in tree]
+    return tree
+
+
+def takes_null(schema: JSON) -> bool:
+    return not schema or schema.get("type") == "null" or any(takes_null(s) for s in schema.get("anyOf", ()))
+
+
+def params_schema(descriptors: list[JSON], *, is_open: bool) -> JSON:
+    """What `params` may be; a null optional member counts as absent, one that begins with _ is ignored."""
+    properties = {}
+    for member in descriptors:
+        schema = moved(member["schema"], "types.json")
+        if not member["required"] and not takes_null(schema):
+            schema = {"anyOf": [schema, {"type": "null"}]}
+        properties[member["name"]] = {"description": member["description"], "allOf": [schema]}
+    result: JSON = {"type": "object", "properties": properties}
+    required = [m["name"] for m in descriptors if m["required"]]
+    if required:
+        result["required"] = required
+    if not is_open:
+        result["patternProperties"] = {"^_": {}}
+        result["additionalProperties"] = False
+    return result
+
+
+def types(document: JSON) -> JSON:
+    schemas = {name: moved(schema, "") for name, schema in document["components"]["schemas"].items()}
+    return {"$schema": DRAFT, "title": "Types", "definitions": schemas}
+
+
+def requests(document: JSON) -> JSON:
+    """Any one message that a client sends."""
+    alternatives = []
+    for method in document["methods"]:
+        params = params_schema(method["params"], is_open=method["x-takesUnknownParams"])
+        alternatives.append(message(method["name"], method["summary"], params, {"$ref": "#/definitions/id"}))
+    for notification in document["x-notifications"]:
+        if notification["x-direction"] == "toService":
+            params = params_schema(notification["params"], is_open=True)
+            alternatives.append(message(notification["name"], notification["summary"], params, None))
+    identity = {
+        "anyOf": [
+            {"type": "string", "maxLength": 500},
+            {"type": "number", "minimum": -MAX_INTEGER - 1, "maximum": MAX_INTEGER + 1},
+            {"type": "null"},
+        ]
+    }
+    return {"$schema": DRAFT, "title": "Request", "definitions": {"id": identity}, "oneOf": alternatives}
+
+
+def message(name: str, summary: str, params: JSON, identity: JSON | None) -> JSON:
+    properties: JSON = {"jsonrpc": {"const": "2.0"}, "method": {"const": name}}
+    if identity is not None:
+        properties["id"] = identity
+    needs_params = bool(params.get("required"))
+    nothing = [{"type": "null"}, {"type": "array", "maxItems": 0}]
+    properties["params"] = params if needs_params else {"anyOf": [params, *nothing]}
+    required = ["jsonrpc", "method", *(["params"] if needs_params else [])]
+    return {
+        "title": name,
+        "description": summary,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def results(document: JSON) -> JSON:
+    definitions = {m["name"]: moved(m["result"]["schema"], "types.json") for m in document["methods"]}
+    # With `fields` an entry has only these.
+    whole = definitions["list"]["properties"]["downloads"]["items"]
+    some = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    definitions["list"]["properties"]["downloads"]["items"] = {"anyOf": [whole, some]}
+    return {"$schema": DRAFT, "title": "Results, by method", "definitions": definitions}
+
+
+def events(document: JSON) -> JSON:
+    """Any one notification of the service. Members may be added: it is open."""
+    alternatives = []
+    for notification in document["x-notifications"]:
+        if notification["x-direction"] == "toClient":
+            params = params_schema(notification["params"], is_open=True)
+            described = message(notification["name"], notification["summary"], params, None)
+            alternatives.append(described)
+    return {"$schema": DRAFT, "title": "Event", "oneOf": alternatives}
+
+
+def errors(document: JSON) -> JSON:
+    """The `error` of an answer. Other codes and kinds may come; those that are listed stay as they are."""
+    kinds = [error["kind"] for error in document["x-errors"]]
+    rules = []
+    for error in document["x-errors"]:
+        codes = [error["code"]] if error["kind"] != "limitExceeded" else [error["code"], -32600]
+        rules.append(
+            {
+                "if": {"properties": {"data": {"properties": {"kind": {"const": error["kind"]}}}}},
+                "then": {"properties": {"code": {"enum": codes}}},
+            }
+        )
+    data = {
+        "type": "object",
+        "properties": {
+            "kind": {"type": "string", "description": "The stable key.", "examples": kinds},
+            "retryable": {"type": "boolean", "description": "The same request may succeed later."},
+        },
+        "required": ["kind", "retryable"],
+    }
+    return {
+        "$schema": DRAFT,
+        "title": "Error",
+        "type": "object",
+        "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": data},
+        "required": ["code", "message", "data"],
+        "additionalProperties": False,
+        "allOf": rules,
+    }
+
+
+# Tables
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell(text) for text in line) + " |" for line in lines)
+
+
+def number(value: int) -> str:
+    known = {MAX_INTEGER: "2^53-1", -MAX_INTEGER: "-(2^53-1)"}
+    return known.get(value, f"{value:,}")
+
+
+def kind(schema: JSON) -> str:
+    """A schema in a few words."""
+    name = component_name(schema)
+    if name is not None:
+        return f"`{name}`"
+    if "allOf" in schema:
+        return kind(schema["allOf"][0])
+    if "anyOf" in schema:
+        return " or ".join(kind(s) for s in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    which = schema.get("type")
+    if which == "integer":
+        low, high = schema["minimum"], schema["maximum"]
+        return "integer" if high == MAX_INTEGER and low == 0 else f"integer {number(low)} to {number(high)}"
+    if which == "string" and "maxLength" in schema:
+        return f"string, at most {number(schema['maxLength'])} bytes"
+    if which == "array":
+        return f"{'some' if 'enum' in schema['items'] else 'array'} of {kind(schema['items'])}"
+    if which == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return f"object of {schema['additionalProperties']['type']}s"
+    return which or "anything"
+
+
+def methods_table(document: JSON) -> str:
+    rows = [[f"[`{m['name']}`](#{anchor(m['name'])})", m["summary"]] for m in document["methods"]]
+    return table(["method", "what it does"], rows)
+
+
+def anchor(name: str) -> str:
+    return re.sub(r"[^a-z0-9-]", "", name.lower())
+
+
+def params_table(document: JSON, name: str) -> str:
+    rows = []
+    for member in next(m for m in document["methods"] if m["name"] == name)["params"]:
+        default = member["schema"].get("default")
+        preset = "required" if member["required"] else "" if default is None else f"`{json.dumps(default)}`"
+        rows.append([f"`{member['name']}`", kind(member["schema"]), preset, member["description"]])
+    return table(["param", "value", "default", "meaning"], rows)
+
+
+def limits_table(document: JSON) -> str:
+    limits = document["x-limits"]
+    demand(set(limits) == set(LIMITS), f"LIMITS does not describe {sorted(set(limits) ^ set(LIMITS))}")
+    rows = [[f"`{name}`", number(value), LIMITS[name]] for name, value in limits.items()]
+    return table(["limit", "at most", "of what"], rows)
+
+
+def members_table(document: JSON, name: str) -> str:
+    schema = document["components"]["schemas"][name]
+    rows = []
+    for key, member in schema["properties"].items():
+        rows.append([f"`{key}`", kind(member), member["description"]])
+    return table(["member", "value", "meaning"], rows)
+
+
+def errors_table(document: JSON) -> str:
+    rows = []
+    for error in sorted(document["x-errors"], key=lambda e: (e["code"] > 0, abs(e["code"]))):
+        code = str(error["code"]).replace("-", "\N{MINUS SIGN}")
+        again = "yes" if error["retryable"] else "no"
+        rows.append([code, f"`{error['kind']}`", again, error["meaning"], error["advice"]])
+    return table(["code", "kind", "retryable", "meaning", "what a client should do"], rows)
+
+
+def check_names(document: JSON, page: str) -> None:
+    """Tables that are written by hand name what the document names, each once and in its order."""
+    schemas = document["components"]["schemas"]
+    wanted = {
+        "failures": schemas["TransferError"]["properties"]["kind"]["enum"],
+        "download": list(schemas["Download"]["properties"]),
+    }
+    for match in re.finditer(r"<!-- checked: (\w+) -->\n(.*?)<!-- end -->", page, re.DOTALL):
+        named = re.findall(r"^\| `(\w+)`", match.group(2), re.MULTILINE)
+        name, missing = match.group(1), [word for word in wanted[match.group(1)] if word not in named]
+        demand(not missing, f"the table {name} does not tell of {', '.join(missing)}")
+        demand(named == wanted[name], f"the table {name} should have the rows {', '.join(wanted[name])}")
+
+
+def filled(document: JSON, page: str) -> str:
+    """The page with the tables between its markers made anew."""
+    makers = {
+        "methods": lambda _: methods_table(document),
+        "limits": lambda _: limits_table(document),
+        "errors": lambda _: errors_table(document),
+        "params": lambda name: params_table(document, name),
+        "members": lambda name: members_table(document, name),
+    }
+
+    def fill(match: re.Match[str]) -> str:
+        what, _, name = match.group(1).partition(" ")
+        demand(what in makers, f"no table is called {what}")
+        return f"<!-- generated: {match.group(1)} -->\n{makers[what](name)}\n<!-- end -->"
+
+    return re.sub(r"<!-- generated: (.+?) -->\n.*?<!-- end -->", fill, page, flags=re.DOTALL)
+
+
+def demand(holds: bool, problem: str) -> None:
+    if not holds:
+        sys.exit(f"generate.py: {problem}")
+
+
+def outputs() -> Iterator[tuple[Path, str]]:
+    document = json.loads((HERE / "openrpc.json").read_text())
+    for name, make in (
+        ("types", types),
+        ("requests", requests),
+        ("results", results),
+        ("events", events),
+        ("error", errors),
+    ):
+        text = json.dumps(make(document), indent=1, ensure_ascii=False)
+        yield HERE / "schema" / f"{name}.json", text + "\n"
+    for path in (HERE / "README.md", HERE / "errors.md"):
+        page = path.read_text()
+        check_names(document, page)
+        yield path, filled(document, page)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if anything would change")
+    arguments = parser.parse_args()
+    stale = [(path, text) for path, text in outputs() if not path.exists() or path.read_text() != text]
+    for path, text in stale:
+        print(path.relative_to(HERE.parent), "would change" if arguments.check else "written")
+        if not arguments.check:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+    return 1 if stale and arguments.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
