@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from nginx_server import free_port
 
 TOP = Path(__file__).resolve().parents[2]
