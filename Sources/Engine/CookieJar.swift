@@ -21,7 +21,15 @@ struct CookieJar {
             let value = trimmed(pair[pair.index(after: equals)...])
             guard !name.isEmpty, isClean(name), isClean(value) else { continue }
             cookies.removeAll { $0.origin == origin && $0.name == name }
+            if Self.isDeletion(field) { continue }
             if cookies.count < Self.maxCookies { cookies.append((origin, name, value)) }
+        }
+    }
+
+    private static func isDeletion(_ field: String) -> Bool {
+        field.split(separator: ";").dropFirst().contains { attribute in
+            let text = String(attribute.filter { $0 != " " && $0 != "\t" })
+            return text.equalsIgnoringASCIICase("Max-Age=0")
         }
     }
 

@@ -9,9 +9,9 @@ final class Download {
     let id: String
     var record: DownloadRecord
     let options: DownloadOptions
-    let headers: [HeaderField]
+    var headers: [HeaderField]
     /// The URL asked for; nil when the record's is not usable.
-    let source: ParsedURL?
+    var source: ParsedURL?
     var phase: DownloadPhase?
     var partial = PartialState()
     var exchange: Exchange?
@@ -68,6 +68,9 @@ final class Download {
         options = OptionsText.decode(record.optionsText)
         headers = OptionsText.decodeHeaders(record.headersText)
     }
+
+    /// What is left is the disk's part: another source would change nothing.
+    var isTransferOver: Bool { phase == .finalizing || phase == .verifying }
 
     /// On disk, on the way there, gathered, and still in the transfer's buffers.
     var receivedByteCount: Int64 {

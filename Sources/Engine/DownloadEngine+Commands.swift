@@ -186,22 +186,26 @@ extension DownloadEngine {
 
     private func applyToStored(_ run: CommandRun, _ loaded: LoadedRecord, then next: @escaping () -> Void) {
         let record = loaded.record
+        run.matchedCount += 1
         if loaded.ownership == .other {
             run.fail(record.id, .lockedElsewhere(id: record.id))
             return next()
         }
         switch DownloadStateMachine.apply(run.command, to: DownloadStatus(record.state, reason: record.reason)) {
         case .unchanged:
-            run.matchedCount += 1
             run.snapshot = snapshot(of: loaded)
-            next()
+            guard run.command == .pause, record.intent == .run, record.reason == .interrupted else { return next() }
+            keepPaused(record.id, run, then: next)
         case .invalid, .gone:
             run.fail(record.id, .invalidState(id: record.id, state: record.state, command: run.command))
             next()
         case .change:
             submit(.adopt(id: record.id)) { [self] outcome in
                 switch outcome {
-                case .loaded(let adopted): applyToAdopted(run, adopted, then: next)
+                case .loaded(let adopted):
+                    // `apply` counts it again.
+                    run.matchedCount -= 1
+                    applyToAdopted(run, adopted, then: next)
                 case .ownedElsewhere:
                     run.fail(record.id, .lockedElsewhere(id: record.id))
                     next()
@@ -240,7 +244,6 @@ extension DownloadEngine {
             run.snapshot = snapshot(of: download)
             next()
         case .invalid, .gone:
-            run.matchedCount -= 1
             run.fail(download.id, .invalidState(id: download.id, state: record.state, command: run.command))
             next()
         case .change(let status):
@@ -254,6 +257,18 @@ extension DownloadEngine {
                 next()
             case .remove: next()
             }
+        }
+    }
+
+    /// Makes a pause by interruption the user's own; to whom it was paused before and is after.
+    private func keepPaused(_ id: String, _ run: CommandRun, then next: @escaping () -> Void) {
+        submit(.adopt(id: id)) { [self] outcome in
+            guard case .loaded(let adopted) = outcome else { return next() }
+            let download = hold(adopted)
+            download.record.reason = .user
+            noteIntent(.pause, download)
+            run.snapshot = snapshot(of: download)
+            next()
         }
     }
 

@@ -161,6 +161,7 @@ extension DownloadEngine {
             download.lastSaveTicket <= completedStoreTicket
         else { return }
         releaseFile(download)
+        endedTrails.keep(download.trail, id: download.id)
         downloads[download.id] = nil
         advancedIDs.remove(download.id)
     }

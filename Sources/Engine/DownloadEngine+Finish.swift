@@ -109,6 +109,7 @@ extension DownloadEngine {
                     "the file's \(checksum.algorithm.rawValue) is \(digest.hexadecimal), not \(checksum.value)"
                 download.record.wastedByteCount += total
                 uncount(download, keeping: ByteRangeSet())
+                discardPartial(download)
                 download.lossReason = .checksumMismatch
                 download.record.entity = nil
                 fail(download, DownloadFailure(.checksumMismatch, message, isRetryable: false))

@@ -63,12 +63,24 @@ extension DownloadEngine {
         retryCommit()
         let running = downloads.values.filter { $0.exchange != nil }
         for download in running { stop(download) }
-        let run = SuspendRun(waitingCount: downloads.count) { [self] in answer(reply) }
+        let run = SuspendRun(waitingCount: downloads.count + 1) { [self] in answer(reply) }
         for download in downloads.values {
             whenQuiet(download) { run.oneIsQuiet() }
             limitQuietWait(download, nanoseconds: Self.suspendLimitNanoseconds)
         }
-        if downloads.isEmpty { run.end() }
+        whenDiscarded { run.oneIsQuiet() }
+    }
+
+    /// Runs a body when no partial is about to be removed any more, or when that takes too long.
+    private func whenDiscarded(_ body: @escaping () -> Void) {
+        guard discardsPending > 0 else { return body() }
+        var body: (() -> Void)? = body
+        let once = {
+            body?()
+            body = nil
+        }
+        onDiscarded.append(once)
+        timers.add(.run(once), due: now + Self.suspendLimitNanoseconds)
     }
 }
 
@@ -84,10 +96,7 @@ private final class SuspendRun {
 
     func oneIsQuiet() {
         waitingCount -= 1
-        if waitingCount == 0 { end() }
-    }
-
-    func end() {
+        guard waitingCount == 0 else { return }
         body?()
         body = nil
     }

@@ -323,6 +323,14 @@ extension DownloadEngine {
         download.partial.slot = nil
     }
 
+    private func discardEnded() {
+        discardsPending -= 1
+        guard discardsPending == 0 else { return }
+        let waiting = onDiscarded
+        onDiscarded = []
+        for body in waiting { body() }
+    }
+
     /// Removes the partial, open or not, once the record says that nothing of it counts.
     ///
     /// The record keeps its identity: should we be killed in between, whoever removes the record removes the file.
@@ -331,8 +339,10 @@ extension DownloadEngine {
         download.partial.forgetRanges()
         download.record.durable = ByteRangeSet()
         download.record.written = nil
+        discardsPending += 1
         markDirty(download) { [self] isSaved in
-            if isSaved { submit(.discard(path: path, identity: identity)) }
+            guard isSaved else { return discardEnded() }
+            submit(.discard(path: path, identity: identity)) { [self] _ in discardEnded() }
         }
     }
 }

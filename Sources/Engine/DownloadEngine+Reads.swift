@@ -96,8 +96,8 @@ extension DownloadEngine {
         let record = loaded.record
         return Inspection(
             download: snapshot(of: loaded),
-            hops: [],
-            attempts: [],
+            hops: endedTrails[record.id]?.hops ?? [],
+            attempts: endedTrails[record.id]?.attempts ?? [],
             etag: record.entity?.etag,
             lastModified: record.entity?.lastModified,
             durableRanges: record.durable,
@@ -124,9 +124,10 @@ extension DownloadEngine {
 
     /// The ids of downloads whose byte counts or speed moved since the last call.
     package func takeAdvancedIDs() -> [String] {
-        let ids = Array(advancedIDs)
+        // One that has stopped meanwhile was told of by its event, and has no progress any more.
+        let ids = advancedIDs.filter { downloads[$0]?.record.state == .active }
         advancedIDs.removeAll(keepingCapacity: true)
-        return ids
+        return Array(ids)
     }
 
     func withRevision(_ snapshot: DownloadSnapshot) -> DownloadSnapshot {
@@ -141,6 +142,7 @@ extension DownloadEngine {
         var snapshot = snapshot(of: record, owner: record.owner == nil ? .none : .self)
         snapshot.phase = download.phase
         snapshot.transferredByteCount = download.transferredByteCount
+        // This run may have learnt more than the record tells.
         snapshot.isResumable = download.isResumable
         snapshot.connections = download.exchange == nil ? 0 : 1
         if record.state != .completed {
@@ -191,7 +193,7 @@ extension DownloadEngine {
             contiguousByteCount: held.contiguousByteCount,
             connections: 0,
             attempt: Int(clamping: record.attempt),
-            isResumable: nil,
+            isResumable: isResumable(record),
             transfer: record.transfer,
             retryAtUnixMilliseconds: record.retryAtMilliseconds,
             checksum: record.checksum,
@@ -204,6 +206,19 @@ extension DownloadEngine {
             revision: record.revision,
             isBackground: OptionsText.isBackground(record.optionsText)
         )
+    }
+
+    /// Whether an interruption would cost only what is on its way; nil until a response told.
+    private func isResumable(_ record: DownloadRecord) -> Bool? {
+        guard let entity = record.entity else { return nil }
+        let plan = ResumePlanner.plan(
+            entity: entity,
+            held: ByteRangeSet(0, 1),
+            resumePolicy: OptionsText.decode(record.optionsText).resumePolicy,
+            hasChecksum: record.checksum != nil
+        )
+        if case .whole = plan { return false }
+        return true
     }
 
     /// What the record says is there; believed only once the partial has been opened.

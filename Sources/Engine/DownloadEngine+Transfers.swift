@@ -5,6 +5,8 @@ internal import Store
 
 /// From a queued download to body bytes: admission, requests, the gate's verdict, redirects.
 extension DownloadEngine {
+    /// How many origins are remembered for an oddity of theirs.
+    static let maxRememberedOrigins = 1_000
     static let userAgent = "towline/1.0"
 
     /// Starts what the queue lets start.
@@ -225,7 +227,8 @@ extension DownloadEngine {
         case .retryWithoutIfRange:
             download.restartCount += 1
             download.quirks.isIfRangeBroken = true
-            brokenIfRangeOrigins.insert(exchange.url.origin)
+            if brokenIfRangeOrigins.count >= Self.maxRememberedOrigins { brokenIfRangeOrigins.removeAll() }
+            if let source = download.source { brokenIfRangeOrigins.insert(source.origin) }
             connect(download)
         case .remoteChanged(let why):
             let message = "the file on the server is not the one that part of is held (\(why.rawValue))"

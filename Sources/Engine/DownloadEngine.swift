@@ -55,6 +55,11 @@ package actor DownloadEngine: LoopOwner {
     var buffers = BufferPool()
     /// Downloads whose transfer wants a buffer and got none.
     var starving: [Download] = []
+    /// Partials of canceled downloads that are about to be removed.
+    var discardsPending = 0
+    var onDiscarded: [() -> Void] = []
+    /// What happened to downloads that are over, the latest of them.
+    var endedTrails = EndedTrails()
     var brokenIfRangeOrigins: Set<ParsedURL.Origin> = []
     var slots = ProgressSlots()
 
@@ -136,7 +141,8 @@ package actor DownloadEngine: LoopOwner {
 
     package func close() {
         session.close()
-        store.close()
+        // A write that a slow disk still holds must not meet another owner: then the session ends with the process.
+        if downloads.values.allSatisfy({ $0.partial.writesInFlight == 0 }) { store.close() }
         client = nil
     }
 

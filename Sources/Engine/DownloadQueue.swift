@@ -7,6 +7,7 @@ struct DownloadQueue {
     private var policy = QueuePolicy()
     private var slots = SlotLedger()
     private var hosts: [String: String] = [:]
+    private var readySequences: [String: Int64] = [:]
     private var nextReadySequence: Int64 = 1
 
     var activeCount: Int { slots.activeCount }
@@ -14,6 +15,7 @@ struct DownloadQueue {
     mutating func add(_ id: String, host: String, priority: Int64) {
         policy.enqueue(id, host: host, readySequence: nextReadySequence, priority: priority)
         hosts[id] = host
+        readySequences[id] = nextReadySequence
         nextReadySequence += 1
     }
 
@@ -27,10 +29,17 @@ struct DownloadQueue {
         return id
     }
 
+    /// Moves a waiting download to where its priority belongs, among those of that priority by when it became ready.
+    mutating func reprioritize(_ id: String, _ priority: Int64) {
+        guard policy.contains(id), let host = hosts[id], let sequence = readySequences[id] else { return }
+        policy.enqueue(id, host: host, readySequence: sequence, priority: priority)
+    }
+
     /// Takes a download out, waiting or active.
     mutating func leave(_ id: String) {
         policy.remove(id)
         slots.release(id)
         hosts[id] = nil
+        readySequences[id] = nil
     }
 }

@@ -5,6 +5,8 @@ package enum EngineError: Error, Equatable, Sendable {
     case downloadNotFound(id: String)
     /// The command does not apply in this state.
     case invalidState(id: String, state: DownloadState, command: DownloadCommand)
+    /// Nothing can be updated in this state.
+    case notUpdatable(id: String, state: DownloadState)
     /// The destination exists and `ifExists` is `error`, or is a directory or something else that no file may replace.
     case destinationExists(path: String)
     /// Another download holds the destination.

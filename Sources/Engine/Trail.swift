@@ -30,3 +30,20 @@ struct Trail {
         body(&attempts[attempts.count - 1])
     }
 }
+
+/// The trails of downloads that are over, for as long as there is room.
+struct EndedTrails {
+    static let maxCount = 200
+
+    private var trails: [String: Trail] = [:]
+    private var order: [String] = []
+
+    subscript(id: String) -> Trail? { trails[id] }
+
+    mutating func keep(_ trail: Trail, id: String) {
+        guard !trail.attempts.isEmpty else { return }
+        if trails.updateValue(trail, forKey: id) != nil { return }
+        order.append(id)
+        if order.count > Self.maxCount { trails[order.removeFirst()] = nil }
+    }
+}

@@ -16,7 +16,19 @@ jsonschema = pytest.importorskip("jsonschema")
 openrpc = pytest.importorskip("openrpc")
 
 METHODS = {
-    *("start", "pause", "resume", "cancel", "get", "list", "remove", "wait", "subscribe", "unsubscribe"),
+    *(
+        "start",
+        "pause",
+        "resume",
+        "cancel",
+        "update",
+        "get",
+        "list",
+        "remove",
+        "wait",
+        "subscribe",
+        "unsubscribe",
+    ),
     *(
         "configure",
         "info",

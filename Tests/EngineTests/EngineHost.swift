@@ -137,6 +137,10 @@ final class EngineHost: Sendable {
         try await ask { engine, reply in engine.inspect(id: id, reply: reply) }
     }
 
+    func update(_ id: String, _ update: DownloadUpdate) async throws -> DownloadSnapshot {
+        try await ask { engine, reply in engine.update(id: id, update, reply: reply) }
+    }
+
     func beginYielding() { inbox.send { $0.beginYielding() } }
 
     func resumeInterrupted() async throws -> Int {

@@ -27,7 +27,7 @@ import Testing
         let names = MethodTable.methods.map(\.name)
         #expect(
             Set(names) == [
-                "start", "pause", "resume", "cancel", "remove", "get", "list", "wait", "inspect", "subscribe",
+                "start", "pause", "resume", "cancel", "update", "remove", "get", "list", "wait", "inspect", "subscribe",
                 "unsubscribe", "configure", "info", "ping", "rpc.discover", "initialize", "shutdown",
             ]
         )

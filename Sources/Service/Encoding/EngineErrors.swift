@@ -32,6 +32,12 @@ extension RPCError {
                 "Cannot \(command.wireName) download \(quoted(id)): it is \(state.rawValue).",
                 extra: ["id": .string(id), "state": .string(state.rawValue), "command": .string(command.wireName)]
             )
+        case .notUpdatable(let id, let state):
+            self.init(
+                .invalidState,
+                "Cannot update download \(quoted(id)): it is \(state.rawValue).",
+                extra: ["id": .string(id), "state": .string(state.rawValue), "command": "update"]
+            )
         case .destinationExists(let path):
             self.init(
                 .destinationConflict,
@@ -47,7 +53,7 @@ extension RPCError {
         case .directoryMissing(let path):
             self.init(
                 .destinationConflict,
-                "The directory is missing or is none: \(oneLine(path))",
+                "There is no directory \(oneLine(path))",
                 extra: ["path": .string(path), "reason": "directoryMissing"]
             )
         case .idConflict(let id, let differs):

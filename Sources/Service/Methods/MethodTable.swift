@@ -2,7 +2,8 @@
 enum MethodTable {
     /// In the order of the document.
     static let methods: [MethodDescription] = [
-        .start, .pause, .resume, .cancel, .remove, .get, .list, .wait, .inspect, .subscribe, .unsubscribe, .configure,
+        .start, .pause, .resume, .cancel, .update, .remove, .get, .list, .wait, .inspect, .subscribe, .unsubscribe,
+        .configure,
         .info, .ping, .discover, .initialize, .shutdown,
     ]
 

@@ -15,7 +15,7 @@ extension DownloadOptions {
     }
 
     /// Headers given here replace those of the same name, in any case, that were there before.
-    private mutating func apply(headers object: JSONObject, at path: String) throws(RPCError) {
+    mutating func apply(headers object: JSONObject, at path: String) throws(RPCError) {
         let given = object.members.map { HeaderField($0.key, $0.value.string ?? "") }
         for (index, field) in given.enumerated() {
             if given[..<index].contains(where: { $0.name.equalsIgnoringASCIICase(field.name) }) {

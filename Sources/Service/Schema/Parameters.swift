@@ -17,6 +17,9 @@ enum Parameter {
         TextRule(1...Limits.pathByteCount) { $0.utf8.contains(0) ? "must not contain NUL" : nil }
     )
 
+    static let headers = Schema.map(
+        values: .string(TextRule(0...Limits.requestHeadersByteCount)), maxCount: 200)
+
     static let eventSelection = Schema.choice(EventSelection.self)
 
     static let progressIntervalMs = Schema.integer(50...60_000)
@@ -36,7 +39,7 @@ enum Parameter {
     static let defaults: [Member] = [
         Member(
             "headers",
-            .map(values: .string(TextRule(0...Limits.requestHeadersByteCount)), maxCount: 200),
+            headers,
             "Request headers; \(Limits.requestHeadersByteCount) bytes in all. Kept on disk with the download."
         ),
         Member(

@@ -15,6 +15,8 @@ struct Leaving {
     var drain: LifeCycle.Verdict?
     /// A `shutdown` that waits for all to settle.
     var shutdown: Call?
+    /// What the end of input asks for, once the requests before it are answered or time is up.
+    var orderly: (verdict: LifeCycle.Verdict, deadline: Int64)?
     var checkpoint = Checkpoint.none
     /// What waits for the checkpoint.
     var afterCheckpoint: [() -> Void] = []
@@ -26,12 +28,15 @@ struct Leaving {
 
 // How the session ends: does what `LifeCycle` decides.
 extension Session {
+    /// How long the end of input waits for the answers to the requests before it.
+    private static let orderlyLimitNanoseconds: Int64 = 500_000_000
+
     func receiveFate(_ message: Inbound, _ engine: isolated DownloadEngine) {
         let hasBackground = downloads.hasUnsettledBackground
         switch message {
         case .endOfInput:
             log.debug("end of input")
-            act(life.endOfInput(hasBackground: hasBackground), engine)
+            endOfInput(life.endOfInput(hasBackground: hasBackground), engine)
         case .hostGone:
             log.info("the host's process has ended")
             act(life.hostGone(hasBackground: hasBackground), engine)
@@ -71,20 +76,33 @@ extension Session {
             leaving.drain = nil
             // Whatever happens from here on, the process ends in time.
             watch.expectEnd(code: exitCode(verdict))
-            failAllWaits(.shuttingDown)
-            if let call = leaving.shutdown {
-                leaving.shutdown = nil
-                finishShutdown(call, engine)
-            }
-            // Requests that were on their way are still answered.
-            checkpoint(engine) { [self] in inOrder(engine) { session in session.end(verdict) } }
+            checkpointAndEnd(verdict, engine)
         }
+    }
+
+    /// As `act`, but requests that came before the end of input are answered first, if that does not take long.
+    private func endOfInput(_ action: LifeCycle.Action, _ engine: isolated DownloadEngine) {
+        guard case .checkpoint(let verdict) = action, pendingCount > 0 else { return act(action, engine) }
+        watch.expectEnd(code: exitCode(verdict))
+        leaving.orderly = (verdict, monotonicNanoseconds() + Self.orderlyLimitNanoseconds)
+        nudge()
+    }
+
+    private func checkpointAndEnd(_ verdict: LifeCycle.Verdict, _ engine: isolated DownloadEngine) {
+        leaving.orderly = nil
+        failAllWaits(.shuttingDown)
+        if let call = leaving.shutdown {
+            leaving.shutdown = nil
+            finishShutdown(call, engine)
+        }
+        // Requests that were on their way are still answered.
+        checkpoint(engine) { [self] in inOrder(engine) { session in session.end(verdict) } }
     }
 
     func shutDown(_ mode: ShutdownMode, _ call: Call, _ engine: isolated DownloadEngine) {
         life.shutDown()
         switch mode {
-        case .suspend: finishShutdown(call, engine)
+        case .suspend: inOrder(engine) { session in session.finishShutdown(call, engine) }
         case .finish:
             leaving.shutdown = call
             nudge()
@@ -107,6 +125,10 @@ extension Session {
     ///
     /// - Returns: when time alone settles the next download.
     func checkLife(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
+        if let (verdict, deadline) = leaving.orderly {
+            guard pendingCount == 0 || now >= deadline else { return deadline }
+            checkpointAndEnd(verdict, engine)
+        }
         guard leaving.isWaitingForQuiet else { return nil }
         if let call = leaving.shutdown, pendingCount <= 1, downloads.areSettled(now: now) {
             leaving.shutdown = nil
@@ -114,8 +136,7 @@ extension Session {
         }
         if let verdict = leaving.drain, pendingCount == 0, downloads.areSettled(now: now), areWaitsStuck(now: now) {
             leaving.drain = nil
-            failAllWaits(.shuttingDown)
-            checkpoint(engine) { [self] in end(verdict) }
+            checkpointAndEnd(verdict, engine)
         }
         return downloads.nextSettleTime(now: now)
     }

@@ -132,7 +132,7 @@ extension Session {
         if !call.isParked { pendingCount -= 1 }
         deliver(response, call.slot, call.heldByteCount)
         call.heldByteCount = nil
-        if leaving.isWaitingForQuiet { nudge() }
+        if leaving.isWaitingForQuiet || leaving.orderly != nil { nudge() }
     }
 
     /// A wait can take for ever: it keeps no room among the requests, and the end of a pipeline does not count it.

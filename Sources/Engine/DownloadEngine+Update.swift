@@ -1,0 +1,158 @@
+package import Core
+internal import Curl
+internal import Platform
+internal import Store
+
+/// What `update` changes; nil members stay as they are.
+package struct DownloadUpdate: Sendable {
+    package enum Metadata: Sendable {
+        case set(String)
+        case clear
+    }
+    package var url: String?
+    /// All headers from now on.
+    package var headers: [HeaderField]?
+    package var priority: Int64?
+    package var metadata: Metadata?
+
+    package init(
+        url: String? = nil, headers: [HeaderField]? = nil, priority: Int64? = nil, metadata: Metadata? = nil
+    ) {
+        self.url = url
+        self.headers = headers
+        self.priority = priority
+        self.metadata = metadata
+    }
+}
+
+/// `update`: another source for the same bytes, another place in the queue, other words of the host's.
+extension DownloadEngine {
+    /// Changes a download that is not completed or canceled; answers when the record is durable.
+    ///
+    /// A new URL or new headers end a wait and begin a new request; what is held is kept if the size and the validator
+    /// of what answers there agree.
+    package func update(id: String, _ update: DownloadUpdate, reply: @escaping Reply<DownloadSnapshot>) {
+        pipeline.append(
+            .run { [self] in
+                if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
+                if let url = update.url {
+                    do throws(URLError) {
+                        _ = try URLParser.parse(url)
+                    } catch {
+                        return answer { reply(.failure(.unsupportedURL(message: error.message))) }
+                    }
+                }
+                pipeline.block()
+                find(id, mayAsk: true) { [self] result in
+                    switch result {
+                    case .success(let download): apply(update, to: download, reply)
+                    case .failure(let error): endUpdate { reply(.failure(error)) }
+                    }
+                }
+            })
+    }
+
+    private func endUpdate(_ reply: @escaping () -> Void) {
+        answer(reply)
+        pipeline.unblock()
+        pumpPipeline()
+    }
+
+    /// Finds a download that may be updated, taking it over where it is nobody's.
+    private func find(_ id: String, mayAsk: Bool, then body: @escaping (Result<Download, EngineError>) -> Void) {
+        if let held = downloads[id] {
+            if held.isPublishing {
+                return held.afterPublishing.append { [self] in find(id, mayAsk: mayAsk, then: body) }
+            }
+            if !held.record.state.isFinal { return body(.success(held)) }
+            if !held.isUnsaved { return answer { [self] in find(id, mayAsk: mayAsk, then: body) } }
+        }
+        submit(.get(id: id)) { [self] outcome in
+            switch outcome {
+            case .loaded(let loaded) where loaded.ownership == .other && mayAsk:
+                askForHandover(id) { [self] _ in find(id, mayAsk: false, then: body) }
+            case .loaded(let loaded) where loaded.ownership == .other: body(.failure(.lockedElsewhere(id: id)))
+            case .loaded(let loaded):
+                let state = loaded.record.state
+                if state == .completed || state == .canceled {
+                    return body(.failure(.notUpdatable(id: id, state: state)))
+                }
+                adopt(id, then: body)
+            case .notFound: body(.failure(.downloadNotFound(id: id)))
+            case .failed(let error): body(.failure(.storageFailure(message: error.message)))
+            default: body(.failure(.storageFailure(message: "unexpected answer to a look-up")))
+            }
+        }
+    }
+
+    private func adopt(_ id: String, then body: @escaping (Result<Download, EngineError>) -> Void) {
+        submit(.adopt(id: id)) { [self] outcome in
+            switch outcome {
+            case .loaded(let adopted): body(.success(hold(adopted)))
+            case .ownedElsewhere: body(.failure(.lockedElsewhere(id: id)))
+            default: body(.failure(.storageFailure(message: "the download could not be taken over")))
+            }
+        }
+    }
+
+    private func apply(_ update: DownloadUpdate, to download: Download, _ reply: @escaping Reply<DownloadSnapshot>) {
+        let isNewURL = update.url.map { $0 != download.record.url } ?? false
+        let isNewSource = isNewURL || update.headers != nil
+        if let url = update.url {
+            download.record.url = url
+            download.source = try? URLParser.parse(url)
+        }
+        if let headers = update.headers {
+            download.headers = headers
+            download.record.headersText = OptionsText.encode(headers)
+        }
+        if let priority = update.priority {
+            download.record.priority = priority
+            queue.reprioritize(download.id, priority)
+        }
+        switch update.metadata {
+        case .set(let text): download.record.metadataText = text
+        case .clear: download.record.metadataText = nil
+        case nil: break
+        }
+        download.record.updatedAtMilliseconds = unixMilliseconds()
+        markDirty(download)
+        switch download.record.state {
+        case .waiting where isNewSource: requeue(download, reply)
+        case .queued where isNewURL: requeue(download, reply)
+        case .active where isNewURL && !download.isTransferOver:
+            stop(download)
+            whenQuiet(download) { [self] in requeue(download, reply) }
+            limitQuietWait(download, nanoseconds: Self.quietLimitNanoseconds)
+        default: endUpdate(download, reply)
+        }
+    }
+
+    /// Lets it ask at its new source, when its turn comes.
+    private func requeue(_ download: Download, _ reply: @escaping Reply<DownloadSnapshot>) {
+        queue.leave(download.id)
+        let wasQueued = download.record.state == .queued
+        if !wasQueued { change(download, to: .queued, isTold: false) }
+        let snapshot = snapshot(of: download)
+        endUpdate(download, reply)
+        if !wasQueued { outbox.append(.event(snapshot)) }
+        enqueue(download)
+    }
+
+    private func endUpdate(_ download: Download, _ reply: @escaping Reply<DownloadSnapshot>) {
+        let snapshot = snapshot(of: download)
+        if download.record.state.isFinal {
+            // A failed one was taken over for the change alone.
+            download.record.owner = nil
+            markDirty(download) { [self] isSaved in
+                if isSaved, downloads[download.id] === download { downloads[download.id] = nil }
+            }
+        }
+        endUpdate { [self] in
+            if download.isUnsaved {
+                return reply(.failure(.storageFailure(message: "the record could not be saved")))
+            }
+            reply(.success(withRevision(snapshot)))
+        }
+    }
+}
