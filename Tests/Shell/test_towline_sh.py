@@ -270,10 +270,10 @@ def test_several_scripts_share_one_state_directory(shell: Shell, server: Scripte
         + f"""
         towline_get a; echo "${{TOWLINE_ANSWER[state]}} ${{TOWLINE_ANSWER[owner]}}"
         towline_pause a || echo "$TOWLINE_ERROR_KIND"
-        towline_start {server.url("/a")} id=a || echo "$TOWLINE_ERROR_KIND ${{TOWLINE_ANSWER[id]}}"
+        towline_start {server.url("/a")} id=a; echo "${{TOWLINE_ANSWER[created]}} ${{TOWLINE_ANSWER[owner]}}"
         """
     )
-    assert done.stdout.splitlines() == ["active other", "lockedElsewhere", "lockedElsewhere a"], done.stderr
+    assert done.stdout.splitlines() == ["active other", "lockedElsewhere", "false other"], done.stderr
     gate.set()
     assert ended(first).returncode == 0
 

@@ -21,6 +21,7 @@ JSON = dict[str, Any]
 PLANNED = {
     "start": {"totalTimeoutMs", "connections", "maxBytesPerSecond", "resumeData"},
     "configure": {"maxBytesPerSecond"},
+    "update": {"connections", "maxBytesPerSecond", "position"},
 }
 #: Members of answers likewise.
 PLANNED_MEMBERS = {"Settings.maxBytesPerSecond"}
