@@ -4,17 +4,17 @@ import Testing
 
 @Suite struct PathsTests {
     @Test(arguments: [
-        ("f", "/work/f"), ("./f", "/work/f"), ("../f", "/f"), ("../../../f", "/f"), ("/a/b", "/a/b"),
-        ("/a//b///c", "/a/b/c"), ("/a/./b/../c", "/a/c"), ("/", "/"), ("/..", "/"), (".", "/work"), ("a/", "/work/a"),
-        ("//a", "/a"), ("é/..", "/work"), ("...", "/work/..."),
+        ("f", "/base/f"), ("./f", "/base/f"), ("../f", "/f"), ("../../../f", "/f"), ("/a/b", "/a/b"),
+        ("/a//b///c", "/a/b/c"), ("/a/./b/../c", "/a/c"), ("/", "/"), ("/..", "/"), (".", "/base"), ("a/", "/base/a"),
+        ("//a", "/a"), ("é/..", "/base"), ("...", "/base/..."),
     ])
     func `a path is made absolute and plain`(path: String, whole: String) {
-        #expect(Paths.normalized(path, relativeTo: "/work") == whole)
+        #expect(Paths.normalized(path, relativeTo: "/base") == whole)
     }
 
     @Test(arguments: ["", "a\0b"])
     func `what is no path stays out`(path: String) {
-        #expect(Paths.normalized(path, relativeTo: "/work") == nil)
+        #expect(Paths.normalized(path, relativeTo: "/base") == nil)
     }
 
     @Test(arguments: [
