@@ -79,7 +79,7 @@ declare -gA TOWLINE_ANSWER=() TOWLINE_EVENT=()
 declare -g TOWLINE_QUEUE_LIMIT=${TOWLINE_QUEUE_LIMIT:-10000}
 
 declare -g _towline_in='' _towline_out='' _towline_job='' _towline_shell=''
-declare -g _towline_last_id=0 _towline_partial='' _towline_line=''
+declare -g _towline_last_id=0 _towline_line=''
 declare -ga _towline_queue=() _towline_fields=()
 declare -g _towline_head=0 _towline_tail=0 _towline_marks=0
 # The newest progress event of each download that waits in the queue, and the mark of its place there.
@@ -147,7 +147,7 @@ towline_open() {
         _towline_fail serviceEnded "there is no towline binary${TOWLINE:+ at $TOWLINE}"
         return 2
     fi
-    _towline_partial='' _towline_queue=() _towline_head=0 _towline_tail=0 _towline_last_id=0
+    _towline_queue=() _towline_head=0 _towline_tail=0 _towline_last_id=0
     _towline_progress=() _towline_progress_mark=() TOWLINE_EVENTS_LOST='' TOWLINE_STATUS='' TOWLINE_PID=''
     # Ctrl-C at a terminal reaches the whole process group: here the script decides what becomes of it.
     coproc _towline_process {
@@ -401,34 +401,31 @@ _towline_enqueue() {
 }
 
 # Puts the next message into _towline_line. 1 when none came within the seconds given, 2 when the service has ended.
+#
+# A read with a time limit may lose what comes just as its time is up, and bash may not survive a trap that meets one. So
+# this waits without reading: it asks whether there is something, sleeps a little until there is, and then reads the line.
 _towline_read() {
-    local limit=$1 chunk status slice=1 deadline=''
+    local limit=$1 ms_left=0 ms=5
     if [[ -n $limit ]]; then
-        if [[ $limit =~ ^[0-9]+$ ]] && ((limit > 1)); then deadline=$((SECONDS + limit)); else slice=$limit; fi
+        # Seconds, in milliseconds.
+        local whole=${limit%%.*} fraction=000
+        if [[ $limit == *.* ]]; then fraction=${limit#*.}000; fi
+        ms_left=$((10#${whole:-0} * 1000 + 10#${fraction:0:3}))
     fi
-    if [[ $slice =~ ^0*\.?0*$ ]]; then
-        # With a limit of 0, read says whether there is something and takes nothing.
-        read -r -t 0 -u "$_towline_out" chunk || return 1
-        slice=1
-    fi
-    while :; do
-        status=0
-        # In slices, so that a trap of the script is never late.
-        IFS= read -r -t "$slice" -u "$_towline_out" chunk || status=$?
-        # What came of a line before the time was up is not lost.
-        _towline_partial+=$chunk
-        if ((status == 0)); then
-            _towline_line=$_towline_partial _towline_partial=''
-            return 0
-        elif ((status <= 128)); then
-            _towline_ended
-            return 2
-        fi
-        if [[ -n $limit ]]; then
-            [[ -n $deadline ]] && ((SECONDS < deadline)) || return 1
-        fi
+    until read -r -t 0 -u "$_towline_out" _; do
+        [[ -z $limit ]] || ((ms_left > 0)) || return 1
+        _towline_sleep "$ms"
+        ((ms_left -= ms)) || true
+        # A short sleep keeps answers quick; many of them would be work for nothing.
+        ((ms >= 40)) || ms=$((ms * 2))
     done
+    if IFS= read -r -u "$_towline_out" _towline_line; then return 0; fi
+    _towline_ended
+    return 2
 }
+
+# Milliseconds, below 1000; without a subshell.
+_towline_sleep() { local zeros=000 && sleep "0.${zeros:${#1}}$1" || true; }
 
 _towline_split() { IFS=$'\x1f' read -r -a _towline_fields <<<"$1"; }
 
@@ -437,23 +434,21 @@ _towline_send() { (trap '' PIPE && printf '%s\n' "$1" >&"$_towline_in") 2>/dev/n
 
 # Lets the service end, and gathers its exit status.
 _towline_disconnect() {
-    local tries line
+    local tries
     [[ -n $_towline_in ]] || return 0
     exec {_towline_in}>&-
     # Its output ends when it has; ten seconds are many times what it needs.
-    for ((tries = 0; tries < 10; )); do
-        line=''
-        if IFS= read -r -t 1 -u "$_towline_out" line; then
-            _towline_line=$_towline_partial$line _towline_partial=''
-            _towline_split "$_towline_line"
-            [[ ${_towline_fields[0]} != event || ${_towline_fields[4]:-} == request=* ]] || _towline_enqueue
-        else
-            (($? > 128)) || break
-            _towline_partial+=$line
+    for ((tries = 0; tries < 500; )); do
+        if ! read -r -t 0 -u "$_towline_out" _; then
+            _towline_sleep 20
             ((++tries))
+            continue
         fi
+        IFS= read -r -u "$_towline_out" _towline_line || break
+        _towline_split "$_towline_line"
+        [[ ${_towline_fields[0]} != event || ${_towline_fields[4]:-} == request=* ]] || _towline_enqueue
     done
-    if ((tries == 10)) && [[ -n $TOWLINE_PID ]]; then kill -KILL "$TOWLINE_PID" 2>/dev/null || true; fi
+    if ((tries == 500)) && [[ -n $TOWLINE_PID ]]; then kill -KILL "$TOWLINE_PID" 2>/dev/null || true; fi
     TOWLINE_STATUS=0
     wait "$_towline_job" 2>/dev/null || TOWLINE_STATUS=$?
     exec {_towline_out}<&-
