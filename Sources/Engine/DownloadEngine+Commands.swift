@@ -43,34 +43,52 @@ extension DownloadEngine {
                 }
                 pipeline.block()
                 submit(.delete(id: id)) { [self] outcome in
-                    removed(id, deletesFile: deletesFile, outcome, reply)
-                    pipeline.unblock()
-                    pumpPipeline()
+                    removed(id, deletesFile: deletesFile, outcome) { [self] result in
+                        answer { reply(result) }
+                        pipeline.unblock()
+                        pumpPipeline()
+                    }
                 }
             })
     }
 
-    private func removed(_ id: String, deletesFile: Bool, _ outcome: StoreOutcome, _ reply: @escaping Reply<Void>) {
-        let result: Result<Void, EngineError>
+    private func removed(
+        _ id: String,
+        deletesFile: Bool,
+        _ outcome: StoreOutcome,
+        then body: @escaping (Result<Void, EngineError>) -> Void
+    ) {
         switch outcome {
         case .deleted(let loaded, let revision):
             self.revision = max(self.revision, revision)
-            let record = loaded.record
-            if record.state != .completed, let path = record.partialPath, let identity = record.partial {
-                submit(.discard(path: path, identity: identity))
-            }
-            if deletesFile, record.state == .completed, let path = record.path, let finished = record.finished {
-                submit(.removeFinished(path: path, identity: finished.identity, byteCount: finished.byteCount))
-            }
-            result = .success(())
-        case .notFound: result = .failure(.downloadNotFound(id: id))
+            removeFile(of: loaded.record, deletesFile: deletesFile) { body(.success(())) }
+        case .notFound: body(.failure(.downloadNotFound(id: id)))
         case .notFinal(let loaded):
-            result = .failure(.invalidState(id: id, state: loaded.record.state, command: .remove))
-        case .ownedElsewhere, .notOwned: result = .failure(.lockedElsewhere(id: id))
-        case .failed(let error): result = .failure(.storageFailure(message: error.message))
-        default: result = .failure(.storageFailure(message: "unexpected answer to a removal"))
+            body(.failure(.invalidState(id: id, state: loaded.record.state, command: .remove)))
+        case .ownedElsewhere, .notOwned: body(.failure(.lockedElsewhere(id: id)))
+        case .failed(let error): body(.failure(.storageFailure(message: error.message)))
+        default: body(.failure(.storageFailure(message: "unexpected answer to a removal")))
         }
-        answer { reply(result) }
+    }
+
+    /// Removes what a forgotten download leaves, and calls back when that is done; when it takes long, before.
+    private func removeFile(of record: DownloadRecord, deletesFile: Bool, then body: @escaping () -> Void) {
+        let job: FileJob
+        if record.state == .completed {
+            guard deletesFile, let path = record.path, let finished = record.finished else { return body() }
+            job = .removeFinished(path: path, identity: finished.identity, byteCount: finished.byteCount)
+        } else {
+            guard let path = record.partialPath, let identity = record.partial else { return body() }
+            job = .discard(path: path, identity: identity)
+        }
+        var body: (() -> Void)? = body
+        let once = {
+            let due = body
+            body = nil
+            due?()
+        }
+        submit(job) { _ in once() }
+        timers.add(.run(once), due: now + Self.quietLimitNanoseconds)
     }
 
     /// Lets requests go on as far as they may.
