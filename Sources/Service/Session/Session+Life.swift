@@ -96,7 +96,13 @@ extension Session {
             finishShutdown(call, engine)
         }
         // Requests that were on their way are still answered.
-        checkpoint(engine) { [self] in inOrder(engine) { session in session.end(verdict) } }
+        checkpoint(engine) { [self] in
+            inOrder(engine) { session in
+                // Those that were still behind earlier requests.
+                session.failAllWaits(.shuttingDown)
+                session.end(verdict)
+            }
+        }
     }
 
     func shutDown(_ mode: ShutdownMode, _ call: Call, _ engine: isolated DownloadEngine) {
