@@ -126,22 +126,12 @@ extension FileOutcome {
     var isClosed: Bool { if case .closed = self { true } else { false } }
 }
 
-/// Runs a program and says whether it ended well.
-func runs(_ program: String, _ arguments: String...) -> Bool {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.standardError = FileHandle.nullDevice
-    do { try process.run() } catch { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
-}
-
 /// Runs the body on a file system of its own; only root may.
 func withFileSystem(options: String, _ body: (Workshop) throws -> Void) throws {
     try withWorkshop { outer in
-        try #require(runs("/bin/mount", "-t", "tmpfs", "-o", options, "tmpfs", outer.directory))
-        defer { _ = runs("/bin/umount", "-l", outer.directory) }
+        // Not mount(8): Foundation's Process is not safe beside many threads and descriptors.
+        try #require(mount("tmpfs", outer.directory, "tmpfs", 0, options) == 0)
+        defer { _ = umount2(outer.directory, Int32(MNT_DETACH)) }
         let inner = try Workshop(directory: outer.directory)
         defer { inner.workers.stop() }
         try body(inner)
@@ -154,6 +144,6 @@ let mayMount: Bool = {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("mount-\(UUID().uuidString)").path
     guard (try? makeDirectory(directory, mode: 0o700)) != nil else { return false }
     defer { _ = rmdir(directory) }
-    guard runs("/bin/mount", "-t", "tmpfs", "tmpfs", directory) else { return false }
-    return runs("/bin/umount", directory)
+    guard mount("tmpfs", directory, "tmpfs", 0, "") == 0 else { return false }
+    return umount2(directory, Int32(MNT_DETACH)) == 0
 }()
