@@ -62,7 +62,8 @@ extension RPCError {
                 "Download \(quoted(id)) was started with another \(differs.joined(separator: ", ")).",
                 extra: ["id": .string(id), "differs": .array(differs.map { .string($0) })]
             )
-        case .unsupportedURL(let message): self.init(.unsupportedUrl, message)
+        case .unsupportedURL(let message):
+            self.init(.unsupportedUrl, "params.url: \(message)", extra: ["path": "params.url"])
         case .limitExceeded(let limit, let maximum):
             self.init(
                 .limitExceeded,
