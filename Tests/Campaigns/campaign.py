@@ -1,4 +1,4 @@
-"""What a campaign is: many cases, each made from a seed and a number alone, so that any of them can be run again."""
+"""What a campaign is: many cases, each made from a seed and a number alone, so that each can be run again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Result:
 
 
 class Campaign(abc.ABC):
-    """One kind of cases. Made once in each worker process; `run` is called there for one case after the other."""
+    """One kind of cases. Made once in each worker process, which calls `run` for one case after the other."""
 
     #: As in ``--campaign NAME``.
     name: str
@@ -51,10 +51,10 @@ class Campaign(abc.ABC):
         """What the machine lacks for all of the campaign (FUSE, root, strace …), by name."""
         return None
 
-    def open(self) -> None:
+    def open(self) -> None:  # noqa: B027
         """Makes what all cases of this worker share: servers, images."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Ends what `open` made."""
 
     @abc.abstractmethod
