@@ -86,6 +86,12 @@ def requests(document: JSON) -> JSON:
     alternatives = []
     for method in document["methods"]:
         params = params_schema(method["params"], is_open=method["x-takesUnknownParams"])
+        if method["x-requiresOneOf"]:
+            # Null counts as absent.
+            params["anyOf"] = [
+                {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+                for name in method["x-requiresOneOf"]
+            ]
         alternatives.append(message(method["name"], method["summary"], params, {"$ref": "#/definitions/id"}))
     for notification in document["x-notifications"]:
         if notification["x-direction"] == "toService":
@@ -105,7 +111,7 @@ def message(name: str, summary: str, params: JSON, identity: JSON | None) -> JSO
     properties: JSON = {"jsonrpc": {"const": "2.0"}, "method": {"const": name}}
     if identity is not None:
         properties["id"] = identity
-    needs_params = bool(params.get("required"))
+    needs_params = "required" in params or "anyOf" in params
     nothing = [{"type": "null"}, {"type": "array", "maxItems": 0}]
     properties["params"] = params if needs_params else {"anyOf": [params, *nothing]}
     required = ["jsonrpc", "method", *(["params"] if needs_params else [])]

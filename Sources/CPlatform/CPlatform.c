@@ -43,6 +43,11 @@ int64_t cplatform_mount_id(int fd) {
     if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return -1;
     return (status.stx_mask & STATX_MNT_ID) ? (int64_t)status.stx_mnt_id : -1;
 }
+int64_t cplatform_birth_time(int fd) {
+    struct statx status;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0 || !(status.stx_mask & STATX_BTIME)) return -1;
+    return (int64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+}
 int cplatform_random(void *bytes, size_t count) {
     return getrandom(bytes, count, 0) == (ssize_t)count ? 0 : -1;
 }

@@ -22,6 +22,7 @@ package enum FailureKind: String, Sendable, CaseIterable {
     case destinationConflict
     case destinationGone
     case partialReplaced
+    case partialInUse
     case fileTooLarge
     case sizeLimit
     case urlExpired

@@ -57,7 +57,7 @@ package enum RetryPolicy {
     /// Whether a failure of that kind is worth another try, when nothing more is known of it.
     package static func isRetryable(_ kind: FailureKind, httpStatus: Int? = nil) -> Bool {
         switch kind {
-        case .dns, .connect, .timeout, .stalled, .tls, .incomplete, .rateLimited: true
+        case .dns, .connect, .timeout, .stalled, .tls, .incomplete, .rateLimited, .partialInUse: true
         case .httpStatus: httpStatus.map(isTransient) ?? false
         case .proxy: httpStatus != 407
         case .tlsCertificate, .tooManyRedirects, .redirectDenied, .unsupportedUrl, .protocol, .headersTooLarge,

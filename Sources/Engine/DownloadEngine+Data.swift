@@ -71,7 +71,7 @@ extension DownloadEngine {
         case .closed:
             guard download.record.path != nil else { return settleName(download) }
             if isWhole && isInOneBuffer(download) { writeWhole(download) } else { createPartial(download) }
-        case .opening, .committing: return
+        case .opening, .committing, .discarding: return
         case .ready:
             let gathered = download.partial.gathered
             download.partial.gathered.removeAll(keepingCapacity: true)
@@ -169,7 +169,7 @@ extension DownloadEngine {
     }
 
     private func committed(_ download: Download, isSaved: Bool) {
-        guard download.partial.stage == .committing, let file = download.partial.file else { return }
+        guard download.partial.stage == .committing, download.partial.file != nil else { return }
         guard isSaved, !download.record.state.isFinal else {
             let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
             countingLosses(of: download) {
@@ -180,21 +180,17 @@ extension DownloadEngine {
             return quieted(download)
         }
         download.partial.stage = .ready
-        if download.partial.needsTruncation {
-            download.partial.needsTruncation = false
-            submit(.truncate(file, to: 0))
-        }
         pumpPartial(download)
         supplyBuffers(download)
         quieted(download)
         bodyProgressed(download)
     }
 
-    /// The bytes held are of another version: forgets them, in the record first, then in the file.
+    /// The bytes held are of another version: forgets them, in the record first, then with their file.
     func discardHeld(_ download: Download) {
         download.record.wastedByteCount += download.partial.heldRanges.byteCount
         uncount(download, keeping: ByteRangeSet())
-        download.partial.needsTruncation = download.partial.file != nil
+        discardFile(download)
     }
 
     /// Keeps only some of the bytes; what was counted and is not any more makes it a new attempt.

@@ -45,19 +45,28 @@ extension DownloadEngine {
         whenQuiet(download) { [self] in
             guard generation == download.generation else { return }
             closeFile(download)
-            let reason: StateReason = download.record.state == .paused ? download.record.reason ?? .user : .interrupted
-            change(download, to: .paused, reason: reason, isTold: false)
-            download.record.owner = nil
-            tell(download)
-            markDirty(download) { [self] isSaved in
-                guard isSaved, downloads[id] === download else { return }
-                releaseFile(download)
-                downloads[id] = nil
-                advancedIDs.remove(id)
+            // The next owner must find the partial unlocked.
+            afterClosing(download.record.partial) { [self] in
+                guard generation == download.generation else { return }
+                giveUp(download)
+                body()
             }
-            body()
         }
         limitQuietWait(download, nanoseconds: Self.quietLimitNanoseconds)
+    }
+
+    private func giveUp(_ download: Download) {
+        let id = download.id
+        let reason: StateReason = download.record.state == .paused ? download.record.reason ?? .user : .interrupted
+        change(download, to: .paused, reason: reason, isTold: false)
+        download.record.owner = nil
+        tell(download)
+        markDirty(download) { [self] isSaved in
+            guard isSaved, downloads[id] === download else { return }
+            releaseFile(download)
+            downloads[id] = nil
+            advancedIDs.remove(id)
+        }
     }
 
     // MARK: - The asker

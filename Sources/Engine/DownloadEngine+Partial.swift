@@ -187,12 +187,10 @@ extension DownloadEngine {
 
     /// A file that is not ours has the partial's name: takes the next one, recorded before it is used.
     private func partialNameTaken(_ download: Download, mustAskAgain: Bool) {
-        guard let path = download.record.path, download.partialNumber < Self.maxNumber else {
+        guard takeNextPartialName(download) else {
             let message = "every name for the partial file is taken"
             return fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false))
         }
-        download.partialNumber += 1
-        download.record.partialPath = "\(path).\(download.partialNumber)\(FileName.partialSuffix)"
         let generation = download.generation
         markDirty(download) { [self] _ in
             guard generation == download.generation else { return }
@@ -200,12 +198,21 @@ extension DownloadEngine {
         }
     }
 
+    /// False when there is none left.
+    @discardableResult
+    private func takeNextPartialName(_ download: Download) -> Bool {
+        guard let path = download.record.path, download.partialNumber < Self.maxNumber else { return false }
+        download.partialNumber += 1
+        download.record.partialPath = partialNames(path)[download.partialNumber - 1]
+        return true
+    }
+
     /// A file that was made for a download that has moved on meanwhile.
     private func discardStray(_ download: Download, _ token: UInt64, _ outcome: FileOutcome) {
         if token == download.partial.openingToken { download.partial.stage = .closed }
         if case .opened(let opened) = outcome {
             submit(.discard(path: opened.file.path, identity: opened.file.identity))
-            submit(.close(opened.file))
+            close(opened.file)
         }
         // Bytes of a newer transfer may have waited for this.
         pumpPartial(download)
@@ -215,20 +222,45 @@ extension DownloadEngine {
 
     // MARK: - Opening it again
 
+    /// The names that a partial of that destination may have, in order of preference.
+    func partialNames(_ path: String) -> [String] {
+        [path + FileName.partialSuffix] + (2...Self.maxNumber).map { "\(path).\($0)\(FileName.partialSuffix)" }
+    }
+
     /// Opens the partial of an earlier run and finds out which of its bytes may be counted on; then connects.
     func openPartial(_ download: Download) {
-        guard let path = download.record.partialPath else { return connect(download) }
+        guard let name = download.record.partialPath else { return connect(download) }
+        // One that was taken over may have been renamed without the record knowing.
+        let others = download.record.path.map { partialNames($0).prefix(2).filter { $0 != name } } ?? []
+        openPartial(download, named: [name] + others)
+    }
+
+    /// - Parameter missing: why the record's own name led nowhere.
+    private func openPartial(_ download: Download, named names: [String], missing: FileError? = nil) {
         let token = download.partial.beginOpening()
         let generation = download.generation
-        let volume = download.record.partial.map { VolumeID($0) }
-        submit(.openPartial(path: path, expected: download.record.partial), volume: volume) { [self] outcome in
-            if token == download.partial.openingToken { download.partial.stage = .closed }
-            if token == download.partial.openingToken, generation == download.generation {
-                partialOpened(download, outcome)
-            } else if case .opened(let opened) = outcome {
-                submit(.close(opened.file))
+        let identity = download.record.partial
+        let job = FileJob.openPartial(path: names[0], expected: identity)
+        afterClosing(identity) { [self] in
+            submit(job, volume: identity.map { VolumeID($0) }) { [self] outcome in
+                if token == download.partial.openingToken { download.partial.stage = .closed }
+                if token == download.partial.openingToken, generation == download.generation {
+                    let isMissing =
+                        if case .failed(let error) = outcome {
+                            error.errno == .noEntry || (missing != nil && error.reason == .replaced)
+                        } else { false }
+                    guard isMissing, case .failed(let error) = outcome else {
+                        return partialOpened(download, outcome)
+                    }
+                    if names.count > 1, identity != nil {
+                        return openPartial(download, named: Array(names.dropFirst()), missing: missing ?? error)
+                    }
+                    partialOpened(download, .failed(missing ?? error))
+                } else if case .opened(let opened) = outcome {
+                    close(opened.file)
+                }
+                quieted(download)
             }
-            quieted(download)
         }
     }
 
@@ -238,6 +270,7 @@ extension DownloadEngine {
             let trusted = trustedRanges(download, opened)
             let isLess = trusted != download.partial.claimed
             hold(download, opened.file)
+            download.record.partialPath = opened.file.path
             download.partial.stage = .ready
             if isLess {
                 download.lossReason = trusted.isEmpty ? .partialDamaged : nil
@@ -249,14 +282,12 @@ extension DownloadEngine {
             download.record.durable = trusted
             download.record.written = nil
             markDirty(download)
+            if trusted.isEmpty { discardFile(download) }
             connect(download)
         case .failed(let error) where error.errno == .noEntry:
             lookForDirectory(download, error)
         case .failed(let error) where error.reason == .replaced:
-            download.partialNumber += 1
-            if let path = download.record.path {
-                download.record.partialPath = "\(path).\(download.partialNumber)\(FileName.partialSuffix)"
-            }
+            takeNextPartialName(download)
             losePartial(download, .partialDamaged)
         case .failed(let error): diskFailed(download, error)
         default: note(.error, "unexpected answer to opening a file", download)
@@ -302,12 +333,52 @@ extension DownloadEngine {
         guard let file = download.partial.file else { return }
         download.record.written = progressRecord(download, download.partial.written)
         let written = download.partial.written
-        submit(.close(file))
+        close(file)
         download.partial.file = nil
         download.partial.stage = .closed
-        download.partial.needsTruncation = false
         download.partial.submitted = ByteRangeSet()
         download.partial.claimed = written
+    }
+
+    /// Closes a file; `afterClosing` tells when that is done.
+    func close(_ file: OpenFile) {
+        let identity = file.identity
+        closing[identity] = closing[identity] ?? []
+        submit(.close(file)) { [self] _ in
+            for body in closing.removeValue(forKey: identity) ?? [] { body() }
+        }
+    }
+
+    /// Runs a body when no file of that identity is being closed any more: before, its lock would be in the way.
+    func afterClosing(_ identity: FileIdentity?, _ body: @escaping () -> Void) {
+        guard let identity, closing[identity] != nil else { return body() }
+        closing[identity]?.append(body)
+    }
+
+    /// Lets go of an open file whose bytes are of no use; the next bytes go into a new one.
+    ///
+    /// Never the same file again: whoever knows what it held, by its identity, must not take other bytes for that. The
+    /// record, which counts nothing any more, is committed first.
+    func discardFile(_ download: Download) {
+        guard let file = download.partial.file else { return }
+        closeFile(download)
+        download.record.written = nil
+        download.partial.stage = .discarding
+        markDirty(download) { [self] isSaved in
+            guard download.partial.stage == .discarding else { return }
+            download.partial.stage = .closed
+            if isSaved {
+                submit(.discard(path: file.path, identity: file.identity))
+                pumpPartial(download)
+                supplyBuffers(download)
+            } else {
+                let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
+                countingLosses(of: download) { dropGathered(download) }
+                if download.record.state == .active { attemptFailed(download, failure) }
+            }
+            quieted(download)
+            bodyProgressed(download)
+        }
     }
 
     /// Closes the file and gives its slot back.

@@ -16,7 +16,7 @@ extension DownloadEngine {
             })
     }
 
-    private func loaded(_ id: String, _ outcome: StoreOutcome) -> Result<LoadedRecord, EngineError> {
+    func loaded(_ id: String, _ outcome: StoreOutcome) -> Result<LoadedRecord, EngineError> {
         switch outcome {
         case .loaded(let loaded): .success(loaded)
         case .notFound: .failure(.downloadNotFound(id: id))

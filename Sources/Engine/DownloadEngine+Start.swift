@@ -37,26 +37,31 @@ extension DownloadEngine {
             case .failed(let error): run.refusal = EngineError(error, directory: directory)
             default: run.refusal = .storageFailure(message: "the destination could not be looked at")
             }
-            decide(run, mayAsk: mayAsk)
+            takePartial(run) { [self] in decide(run, mayAsk: mayAsk) }
         }
     }
 
     private func decide(_ run: StartRun, mayAsk: Bool) {
-        var candidate = StartCandidate(record: newRecord(run.request), isIDGiven: run.request.id != nil)
+        var record = newRecord(run.request)
+        addHeld(run, to: &record)
+        var candidate = StartCandidate(record: record, isIDGiven: run.request.id != nil)
         // A destination that is of no use now may still belong to a download that the request means.
         candidate.mayInsert = run.refusal == nil
         submit(.start(candidate)) { [self] outcome in
-            guard mayAsk, case .started(.ownedElsewhere(let loaded)) = outcome else { return end(run, outcome) }
+            guard mayAsk, case .started(.ownedElsewhere(let loaded)) = outcome else {
+                return movePartial(run, outcome) { [self] outcome in end(run, outcome) }
+            }
             // If its process goes on without a host, it is ours for the asking; else the record is the answer.
             askForHandover(loaded.record.id) { [self] isFree in
-                if isFree { inspect(run, mayAsk: false) } else { end(run, outcome) }
+                if isFree { return inspect(run, mayAsk: false) }
+                movePartial(run, outcome) { [self] outcome in end(run, outcome) }
             }
         }
     }
 
     private func end(_ run: StartRun, _ outcome: StoreOutcome) {
         starts.resolve(run.place) { [self] in
-            startDecided(run.request, run.refusal, run.status, outcome, run.reply)
+            startDecided(run, outcome)
         }
         pumpStarts()
     }
@@ -123,20 +128,15 @@ extension DownloadEngine {
         return "d" + String(letters)
     }
 
-    private func startDecided(
-        _ request: StartRequest,
-        _ refusal: EngineError?,
-        _ status: DestinationStatus?,
-        _ outcome: StoreOutcome,
-        _ reply: @escaping Reply<StartAnswer>
-    ) {
+    private func startDecided(_ run: StartRun, _ outcome: StoreOutcome) {
+        let reply = run.reply
         switch outcome {
         case .started(.created(let record)):
             let download = hold(LoadedRecord(record: record, ownership: .own))
-            if case .present(let volume)? = status?.directory { download.volume = volume }
-            answerStart(download, isCreated: true, isResumed: false, reply)
+            if case .present(let volume)? = run.status?.directory { download.volume = volume }
+            answerStart(download, isCreated: true, isResumed: run.taken != nil, reply)
             tell(download)
-            if case .regular? = status?.atName, download.record.ifExists == .skip {
+            if case .regular? = run.status?.atName, download.record.ifExists == .skip {
                 download.record.transfer = TransferOrigin(mode: .unchanged, offset: 0)
                 change(download, to: .completed)
             } else if download.record.state == .queued {
@@ -156,10 +156,10 @@ extension DownloadEngine {
             let names = differs.map { $0.rawValue }
             answer { reply(.failure(.idConflict(id: loaded.record.id, differs: names))) }
         case .started(.destinationConflict(let id)):
-            let path = request.destination.path
+            let path = run.request.destination.path
             answer { reply(.failure(.destinationHeld(path: path, id: id))) }
         case .started(.absent):
-            answer { reply(.failure(refusal ?? .storageFailure(message: "the download was not recorded"))) }
+            answer { reply(.failure(run.refusal ?? .storageFailure(message: "the download was not recorded"))) }
         case .failed(let error): answer { reply(.failure(.storageFailure(message: error.message))) }
         default: answer { reply(.failure(.storageFailure(message: "unexpected answer to a start"))) }
         }
@@ -202,7 +202,7 @@ extension DownloadEngine {
 }
 
 /// One `start` on its way.  Isolation: the engine.
-private final class StartRun {
+final class StartRun {
     let place: UInt64
     let request: StartRequest
     let reply: DownloadEngine.Reply<StartAnswer>
@@ -210,6 +210,8 @@ private final class StartRun {
     var status: DestinationStatus?
     /// Why no new download may go there.
     var refusal: EngineError?
+    /// The partial that the request brings, open and locked.
+    var taken: OpenedPartial?
 
     init(place: UInt64, request: StartRequest, reply: @escaping DownloadEngine.Reply<StartAnswer>) {
         self.place = place

@@ -62,6 +62,8 @@ package actor DownloadEngine: LoopOwner {
     var endedTrails = EndedTrails()
     var brokenIfRangeOrigins: Set<ParsedURL.Origin> = []
     var slots = ProgressSlots()
+    /// Partials that are being closed, and what waits for that: until then their locks are ours.
+    var closing: [FileIdentity: [() -> Void]] = [:]
 
     var timers = TimerHeap<EngineTimer>()
     var isTicking = false
@@ -147,7 +149,10 @@ package actor DownloadEngine: LoopOwner {
         let deadline = monotonicNanoseconds() + Self.closeLimitNanoseconds
         while hasWritesInFlight, monotonicNanoseconds() < deadline { takeFileResults(waitMilliseconds: 5) }
         // A write that a slow disk still holds must not meet another owner: then the session ends with the process.
-        if !hasWritesInFlight { store.close() }
+        if !hasWritesInFlight {
+            for download in downloads.values { download.partial.file?.abandon() }
+            store.close()
+        }
         client = nil
     }
 

@@ -7,6 +7,10 @@ package enum EngineError: Error, Equatable, Sendable {
     case invalidState(id: String, state: DownloadState, command: DownloadCommand)
     /// Nothing can be updated in this state.
     case notUpdatable(id: String, state: DownloadState)
+    /// Nothing is left to go on with in this state.
+    case notExportable(id: String, state: DownloadState)
+    /// What the resume data speaks of cannot be taken over.
+    case resumeDataUnusable(path: String, reason: ResumeDataProblem)
     /// The destination exists and `ifExists` is `error`, or is a directory or something else that no file may replace.
     case destinationExists(path: String)
     /// Another download holds the destination.
@@ -24,4 +28,16 @@ package enum EngineError: Error, Equatable, Sendable {
     case cursorExpired
     case invalidCursor
     case shuttingDown
+}
+
+/// Why a partial that resume data names cannot be taken over; the raw values are the wire's `data.reason`.
+package enum ResumeDataProblem: String, Sendable, CaseIterable {
+    /// Not there any more: used before, finished, or deleted.
+    case partialMissing
+    /// Another file has its name.
+    case partialReplaced
+    /// A process has it open.
+    case partialInUse
+    /// The destination is on another file system than the partial.
+    case otherFileSystem
 }

@@ -22,6 +22,8 @@ package struct StartRequest: Sendable {
     package var options: DownloadOptions
     package var metadataText: String?
     package var startsPaused: Bool
+    /// What is held already, by another state directory's account.
+    package var resumeData: ResumeData?
 
     package init(
         id: String? = nil,
@@ -29,7 +31,8 @@ package struct StartRequest: Sendable {
         destination: Destination,
         options: DownloadOptions = DownloadOptions(),
         metadataText: String? = nil,
-        startsPaused: Bool = false
+        startsPaused: Bool = false,
+        resumeData: ResumeData? = nil
     ) {
         self.id = id
         self.url = url
@@ -37,6 +40,7 @@ package struct StartRequest: Sendable {
         self.options = options
         self.metadataText = metadataText
         self.startsPaused = startsPaused
+        self.resumeData = resumeData
     }
 }
 

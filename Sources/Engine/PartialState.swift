@@ -17,6 +17,8 @@ struct PartialState {
         case committing
         /// Bytes may be written.
         case ready
+        /// What the file held is of no use; it goes once the record says so, and a new one is made.
+        case discarding
     }
     /// A buffer of body bytes that has left its transfer and waits for `ready`.
     struct Gathered {
@@ -40,8 +42,6 @@ struct PartialState {
     var slot: Int?
     /// What the record says is there, not to be believed before the file has been opened and looked at.
     var claimed = ByteRangeSet()
-    /// The file holds bytes of another version: cut it once the record says so.
-    var needsTruncation = false
 
     var isCheckpointing = false
     var bytesSinceCheckpoint: Int64 = 0
@@ -54,7 +54,7 @@ struct PartialState {
 
     /// Nothing is on its way to the disk, nor waits to be.
     var isQuiet: Bool {
-        gathered.isEmpty && writesInFlight == 0 && stage != .opening && stage != .committing
+        gathered.isEmpty && writesInFlight == 0 && (stage == .closed || stage == .ready)
     }
 
     mutating func beginOpening() -> UInt64 {

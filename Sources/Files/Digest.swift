@@ -41,3 +41,9 @@ internal import Core
         return String(decoding: text, as: UTF8.self)
     }
 }
+
+/// The SHA-256 of bytes that are in memory, in lower-case hexadecimal; nil when libcrypto fails.  Isolation: any thread.
+package func sha256(_ bytes: [UInt8]) -> String? {
+    guard let digest = Digest(.sha256), digest.update(bytes, count: bytes.count) else { return nil }
+    return digest.hexadecimal()
+}

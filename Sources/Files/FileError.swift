@@ -16,6 +16,8 @@ package struct FileError: Error, Equatable, Sendable {
         case digest = "compute the digest of"
         case publish = "move into place"
         case lookUp = "look for"
+        case lock = "lock"
+        case move = "take over"
         case remove = "remove"
         case truncate = "shorten"
         case read = "read"
@@ -26,6 +28,8 @@ package struct FileError: Error, Equatable, Sendable {
         case system(Errno)
         /// Something else than the file we made stands at its name, or it is a link, or it has a second name.
         case replaced
+        /// Another process, or another state directory, has the partial open.
+        case inUse
         /// The name is taken, or for numbered names all of them are.
         case exists
         case canceled
@@ -72,6 +76,7 @@ package struct FileError: Error, Equatable, Sendable {
         switch reason {
         case .system(let errno): (Self.kind(of: errno), Self.passesWithTime(errno), errno.message)
         case .replaced: (.partialReplaced, false, "another file stands there, or it has been removed")
+        case .inUse: (.partialInUse, true, "another process has it open")
         case .exists: (.destinationConflict, false, "the name is taken")
         case .canceled: (.internal, true, "canceled")
         case .stopped: (.internal, true, "the service is ending")

@@ -52,13 +52,20 @@ package enum FileJob: Sendable {
     /// directory's path are. → `.inspected`
     case inspect(directory: String, name: String?, partialName: String?)
 
-    /// Makes a partial, mode 0600, that must not exist yet (`.exists`), and reserves room for it where the file system
+    /// Makes and locks a partial, mode 0600, that must not exist yet (`.exists`), and reserves room for it where the file system
     /// can; when there is no room nothing is left behind. → `.opened`
     case createPartial(path: String, expectedByteCount: Int64?)
 
     /// Opens a partial that was made before; a link, a FIFO, a second name, another owner or another identity than the
-    /// expected is `.replaced`. One fdatasync collects a write-back error that nobody was told of. → `.opened`
-    case openPartial(path: String, expected: FileIdentity?)
+    /// expected is `.replaced`, one that another process has open is `.inUse`. One fdatasync collects a write-back error
+    /// that nobody was told of. → `.opened`
+    case openPartial(path: String, expected: FileIdentity?, birthNanoseconds: Int64? = nil)
+
+    /// Looks at a partial, which may be open elsewhere. → `.described`
+    case describePartial(path: String, expected: FileIdentity)
+
+    /// Gives an open partial the first of these names that is free. → `.moved`
+    case movePartial(OpenFile, candidates: [String])
 
     /// Writes the buffer's filled bytes at an offset, then the mark. → `.written`; the result gives the buffer back
     case write(OpenFile, IOBuffer, offset: Int64, mark: Mark?)
@@ -99,6 +106,6 @@ package enum FileJob: Sendable {
     /// Reads at most `FileWorkers.readLimitByteCount` bytes; fewer at the end of the file. → `.read`
     case read(OpenFile, ByteRange)
 
-    /// Closes the file once the jobs that are running on it are through. → `.closed`
+    /// Closes the file once the jobs that are running on it are through; its lock is free at once. → `.closed`
     case close(OpenFile)
 }

@@ -28,6 +28,9 @@ package enum FileOutcome: Sendable {
     case removed(Removal)
     case truncated
     case read([UInt8])
+    case described(PartialDescription)
+    /// The partial's name from now on.
+    case moved(path: String)
     case closed
     case failed(FileError)
 }
@@ -78,6 +81,13 @@ package struct OpenedPartial: Sendable {
     package var byteCount: Int64
     /// A write-back error from before it was opened: then only what was durable may be trusted.
     package var pendingError: Errno?
+}
+
+/// What tells a partial from others that stood, or will stand, at its name.
+package struct PartialDescription: Equatable, Sendable {
+    package var byteCount: Int64
+    /// When it was made; nil where the file system does not keep that.
+    package var birthNanoseconds: Int64?
 }
 
 /// The digest of a file's bytes as they were read back.

@@ -77,10 +77,12 @@ package final class FileWorkers: Sendable {
             // It flushes, so it must not hold up writes.
             if let volume { try lanes(of: volume).sync.submit(.job(job)) } else { path.submit(job) }
         case .write(let file, _, _, _), .mark(let file, _), .truncate(let file, _), .read(let file, _),
-            .close(let file):
+            .close(let file), .movePartial(let file, _):
             try lanes(of: file.volume).write.submit(job)
         case .publish(let publication):
             try lanes(of: publication.file.volume).write.submit(job)
+        case .describePartial(_, let identity):
+            try lanes(of: VolumeID(identity)).sync.submit(.job(job))
         case .lookForPublished(_, let identity, _, _), .discard(_, let identity), .removeFinished(_, let identity, _):
             try lanes(of: VolumeID(identity)).write.submit(job)
         case .checkpoint(let file), .syncForFinish(let file):
@@ -133,7 +135,8 @@ extension FileJob {
         switch self {
         case .inspect(let directory, _, _): (.inspect, directory)
         case .createPartial(let path, _): (.create, path)
-        case .openPartial(let path, _): (.open, path)
+        case .openPartial(let path, _, _), .describePartial(let path, _): (.open, path)
+        case .movePartial(let file, _): (.move, file.path)
         case .write(let file, _, _, _): (.write, file.path)
         case .mark(let file, _): (.write, file.path)
         case .checkpoint(let file), .syncForFinish(let file): (.synchronize, file.path)

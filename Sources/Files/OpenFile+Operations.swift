@@ -49,9 +49,21 @@ extension OpenFile {
         }
     }
 
+    /// Lets go of descriptor and lock without waiting for anything or telling of errors, for an end in a hurry.
+    package func abandon() {
+        _ = release()
+    }
+
+    /// A flush that still runs keeps the descriptor, but must not keep the next owner off.
+    private func release() -> Handle? {
+        let handle = takeHandle()
+        if let handle { _ = try? handle.descriptor.lock(.none) }
+        return handle
+    }
+
     /// Lets go of the descriptor. An operation that runs on another lane may still use it: it closes when that ends.
     func close() throws(FileError) -> FileOutcome {
-        guard let handle = takeHandle() else { throw FileError(.close, path, errno: .badDescriptor) }
+        guard let handle = release() else { throw FileError(.close, path, errno: .badDescriptor) }
         do throws(Errno) {
             try handle.descriptor.reportCloseError()
         } catch {

@@ -29,30 +29,80 @@ func createPartial(_ path: String, holding buffer: IOBuffer) throws(FileError) -
     }
 }
 
-/// Opens a partial that was made before, unless something else stands there now.
-func openPartial(_ path: String, expected: FileIdentity?) throws(FileError) -> OpenedPartial {
+/// Opens a partial that was made before, unless something else stands there now, and locks it.
+///
+/// - Parameter birthNanoseconds: when the file was made, where that is known besides: inode numbers are used again.
+func openPartial(
+    _ path: String, expected: FileIdentity?, birthNanoseconds: Int64? = nil
+) throws(FileError) -> OpenedPartial {
+    let descriptor = try openOurs(path, expected: expected, flags: O_RDWR)
+    if let birthNanoseconds, descriptor.birthNanoseconds() != birthNanoseconds {
+        throw FileError(.open, path, .replaced)
+    }
+    guard try attempt(.lock, path, { () throws(Errno) in try lockAlone(descriptor) }) else {
+        throw FileError(.open, path, .inUse)
+    }
+    let byteCount = try attempt(.open, path) { () throws(Errno) in try descriptor.status().byteCount }
+    var pendingError: Errno?
+    do throws(Errno) {
+        try descriptor.synchronizeData()
+    } catch {
+        pendingError = error
+    }
+    do throws(Errno) {
+        let file = try OpenFile(descriptor, path: path)
+        return OpenedPartial(file: file, byteCount: byteCount, pendingError: pendingError)
+    } catch {
+        throw FileError(.open, path, errno: error)
+    }
+}
+
+/// Looks at a partial without opening it for writing; somebody else may hold its lock.
+func describePartial(_ path: String, expected: FileIdentity) throws(FileError) -> PartialDescription {
+    let descriptor = try openOurs(path, expected: expected, flags: O_RDONLY)
+    let status = try attempt(.open, path) { () throws(Errno) in try descriptor.status() }
+    return PartialDescription(byteCount: status.byteCount, birthNanoseconds: descriptor.birthNanoseconds())
+}
+
+/// Opens a plain file of ours, no link followed.
+private func openOurs(_ path: String, expected: FileIdentity?, flags: Int32) throws(FileError) -> FileDescriptor {
     // Looked at before it is opened: opening a device may have effects.
     let found = try attempt(.open, path) { () throws(Errno) in try FileStatus(path: path) }
     guard found.isOurs(expected) else { throw FileError(.open, path, .replaced) }
     do throws(Errno) {
         // O_NONBLOCK, so that a FIFO put there since does not hold us for ever.
-        let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-        let descriptor = try FileDescriptor(open: path, flags: flags)
-        let status = try descriptor.status()
-        if status.isOurs(found.identity) {
-            var pendingError: Errno?
-            do throws(Errno) {
-                try descriptor.synchronizeData()
-            } catch {
-                pendingError = error
-            }
-            let file = try OpenFile(descriptor, path: path)
-            return OpenedPartial(file: file, byteCount: status.byteCount, pendingError: pendingError)
-        }
+        let descriptor = try FileDescriptor(open: path, flags: flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+        if try descriptor.status().isOurs(found.identity) { return descriptor }
     } catch {
         if ![.loop, .isDirectory, .noDeviceOrAddress].contains(error) { throw FileError(.open, path, errno: error) }
     }
     throw FileError(.open, path, .replaced)
+}
+
+/// Keeps other processes off a partial; false when one of them keeps us off.
+///
+/// Where the file system has no locks (NFS without its lock service) there is nothing to keep.
+func lockAlone(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
+    do throws(Errno) {
+        return try descriptor.lock(.exclusive)
+    } catch {
+        if [.noLocks, .notSupported, .notImplemented, .invalidArgument].contains(error) { return true }
+        throw error
+    }
+}
+
+/// Gives a partial that is open here the first of some names that is free, and returns it.
+func movePartial(_ file: OpenFile, to candidates: [String]) throws(FileError) -> String {
+    guard try Occupant(at: file.path).isFile(file.identity) else { throw FileError(.move, file.path, .replaced) }
+    for candidate in candidates {
+        do throws(Errno) {
+            try ExclusiveRename.system.run(file.path, to: candidate)
+            return candidate
+        } catch {
+            if error != .exists { throw FileError(.move, candidate, errno: error) }
+        }
+    }
+    throw FileError(.move, file.path, .exists)
 }
 
 extension FileStatus {
@@ -81,7 +131,10 @@ func removeFile(_ path: String, identity: FileIdentity, byteCount: Int64?) throw
 private func createFile(_ path: String) throws(FileError) -> OpenFile {
     try attempt(.create, path) { () throws(Errno) in
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
-        return try OpenFile(try FileDescriptor(open: path, flags: flags, mode: 0o600), path: path)
+        let descriptor = try FileDescriptor(open: path, flags: flags, mode: 0o600)
+        // Nobody else can have it yet: it has just been made.
+        _ = try lockAlone(descriptor)
+        return try OpenFile(descriptor, path: path)
     }
 }
 

@@ -16,8 +16,12 @@ struct TicketedJob: Sendable {
             .inspected(try DestinationStatus(directory: directory, name: name, partialName: partialName))
         case .createPartial(let path, let byteCount):
             .opened(try createPartial(path, expectedByteCount: byteCount))
-        case .openPartial(let path, let expected):
-            .opened(try Files.openPartial(path, expected: expected))
+        case .openPartial(let path, let expected, let birth):
+            .opened(try Files.openPartial(path, expected: expected, birthNanoseconds: birth))
+        case .describePartial(let path, let expected):
+            .described(try Files.describePartial(path, expected: expected))
+        case .movePartial(let file, let candidates):
+            .moved(path: try Files.movePartial(file, to: candidates))
         case .writeSmall(let path, let buffer):
             .opened(try createPartial(path, holding: buffer))
         case .write(let file, let buffer, let offset, let mark):

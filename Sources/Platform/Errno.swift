@@ -21,6 +21,7 @@ package struct Errno: Error, Equatable, Hashable, Sendable {
     package static let isDirectory = Errno(code: EISDIR)
     package static let loop = Errno(code: ELOOP)
     package static let nameTooLong = Errno(code: ENAMETOOLONG)
+    package static let noLocks = Errno(code: ENOLCK)
     package static let noEntry = Errno(code: ENOENT)
     package static let noSpace = Errno(code: ENOSPC)
     package static let notDirectory = Errno(code: ENOTDIR)

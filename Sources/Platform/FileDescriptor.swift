@@ -204,6 +204,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return id < 0 ? nil : id
     }
 
+    /// When the file was made, in nanoseconds since 1970, or nil where the file system does not keep it.  C: statx(2)
+    ///
+    /// Tells a file from an earlier one that had the same inode number.
+    package borrowing func birthNanoseconds() -> Int64? {
+        let time = cplatform_birth_time(raw)
+        return time < 0 ? nil : time
+    }
+
     /// The file system's magic number, or nil.  C: fstatfs(2)
     package borrowing func fileSystemMagic() -> Int64? {
         let magic = cplatform_filesystem_magic(raw)

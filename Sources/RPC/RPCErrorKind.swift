@@ -24,6 +24,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
     case lockedElsewhere
     case cursorExpired
     case shuttingDown
+    case resumeDataUnusable
 
     /// The wire's `code`. Ours are positive: JSON-RPC and LSP keep the negative ones for themselves.
     package var code: Int {
@@ -46,6 +47,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         case .lockedElsewhere: 1010
         case .cursorExpired: 1011
         case .shuttingDown: 1012
+        case .resumeDataUnusable: 1013
         }
     }
 
@@ -58,7 +60,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         case .requestCancelled, .insufficientSpace, .storageFailure, .lockedElsewhere, .shuttingDown: true
         case .parseError, .invalidRequest, .messageTooLarge, .methodNotFound, .invalidParams, .internalError,
             .downloadNotFound, .invalidState, .destinationConflict, .idConflict, .unsupportedUrl, .limitExceeded,
-            .permissionDenied, .cursorExpired:
+            .permissionDenied, .cursorExpired, .resumeDataUnusable:
             false
         }
     }
@@ -85,6 +87,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         case .lockedElsewhere: "A process that is alive owns the download."
         case .cursorExpired: "The cursor does not belong to this list, or is too old."
         case .shuttingDown: "The service is about to exit and takes no more requests."
+        case .resumeDataUnusable: "The partial file of the resume data cannot be taken over; data.reason says why."
         }
     }
 
@@ -111,6 +114,8 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         case .lockedElsewhere: "Ask the process that owns it, or wait until it ends."
         case .cursorExpired: "List again from the start."
         case .shuttingDown: "Start the service anew and send the request again."
+        case .resumeDataUnusable:
+            "partialInUse: pause or end the download that has it, try again; otherwise start without resumeData."
         }
     }
 }

@@ -53,6 +53,7 @@ package enum OpenRPC {
             ),
             "x-kind": .string(method.kind.rawValue),
             "x-takesUnknownParams": .bool(method.takesUnknownParameters),
+            "x-requiresOneOf": .array(method.requiredOneOf.map { .string($0) }),
         ]
     }
 

@@ -33,6 +33,7 @@ METHODS = {
         "configure",
         "info",
         "inspect",
+        "export",
         "ping",
         "rpc.discover",
         "initialize",

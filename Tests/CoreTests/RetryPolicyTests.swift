@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: FailureKind.allCases)
     func `which kinds are tried again`(kind: FailureKind) {
         let retryable: Set<FailureKind> = [
-            .dns, .connect, .timeout, .stalled, .tls, .incomplete, .rateLimited, .proxy,
+            .dns, .connect, .timeout, .stalled, .tls, .incomplete, .rateLimited, .proxy, .partialInUse,
         ]
         #expect(RetryPolicy.isRetryable(kind) == retryable.contains(kind))
     }

@@ -91,12 +91,14 @@ final class EngineHost: Sendable {
         directory: String? = nil,
         id: String? = nil,
         options: DownloadOptions = DownloadOptions(),
-        startsPaused: Bool = false
+        startsPaused: Bool = false,
+        resumeData: ResumeData? = nil
     ) async throws -> StartAnswer {
         let destination: StartRequest.Destination =
             path.map { .file(path: $0) } ?? .directory(path: directory ?? "/nowhere")
         let request = StartRequest(
-            id: id, url: url, destination: destination, options: options, startsPaused: startsPaused)
+            id: id, url: url, destination: destination, options: options, startsPaused: startsPaused,
+            resumeData: resumeData)
         return try await ask { engine, reply in engine.start(request, reply: reply) }
     }
 
@@ -135,6 +137,10 @@ final class EngineHost: Sendable {
 
     func inspect(_ id: String) async throws -> Inspection {
         try await ask { engine, reply in engine.inspect(id: id, reply: reply) }
+    }
+
+    func export(_ id: String) async throws -> String {
+        try await ask { engine, reply in engine.exportResumeData(id: id, reply: reply) }
     }
 
     func update(_ id: String, _ update: DownloadUpdate) async throws -> DownloadSnapshot {

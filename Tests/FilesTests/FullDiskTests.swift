@@ -30,6 +30,7 @@ struct FullDiskTests {
             #expect(try shop.run(.write(file, buffer("x"), offset: 0, mark: nil)).error().errno == .noSpace)
 
             try removeFile(shop.path("hog"))
+            _ = try shop.run(.close(file))
             let again = try shop.run(.openPartial(path: file.path, expected: file.identity)).opened()
             #expect(again.pendingError == nil)
             #expect(try shop.run(.write(again.file, given, offset: 0, mark: nil)).isWritten)

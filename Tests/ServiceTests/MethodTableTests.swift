@@ -27,7 +27,8 @@ import Testing
         let names = MethodTable.methods.map(\.name)
         #expect(
             Set(names) == [
-                "start", "pause", "resume", "cancel", "update", "remove", "get", "list", "wait", "inspect", "subscribe",
+                "start", "pause", "resume", "cancel", "update", "remove", "get", "list", "wait", "inspect", "export",
+                "subscribe",
                 "unsubscribe", "configure", "info", "ping", "rpc.discover", "initialize", "shutdown",
             ]
         )
@@ -41,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [
-        #""connections":4"#, #""maxBytesPerSecond":1"#, #""resumeData":"x""#, #""proxy":"http://p""#, #""tls":{}"#,
+        #""connections":4"#, #""maxBytesPerSecond":1"#, #""proxy":"http://p""#, #""tls":{}"#,
         #""auth":{}"#, #""httpVersion":"2""#, #""ipVersion":"4""#, #""totalTimeoutMs":1"#, #""waitForNetwork":true"#,
         #""method":"POST""#, #""body":"x""#, #""onChange":"keepBoth""#, #""resumePolicy":"probe""#,
         #""resumePolicy":"trust""#,

@@ -27,6 +27,8 @@ void cplatform_name_thread(const char *name);
 int cplatform_gettid(void);
 /* statx(2): the mount id, or -1. */
 int64_t cplatform_mount_id(int fd);
+/* statx(2): when the file was made, in nanoseconds since 1970, or -1 where the file system does not keep it. */
+int64_t cplatform_birth_time(int fd);
 /* getrandom(2): 0 on success. */
 int cplatform_random(void *bytes, size_t count);
 /* pidfd_open(2) */

@@ -38,6 +38,18 @@ extension RPCError {
                 "Cannot update download \(quoted(id)): it is \(state.rawValue).",
                 extra: ["id": .string(id), "state": .string(state.rawValue), "command": "update"]
             )
+        case .notExportable(let id, let state):
+            self.init(
+                .invalidState,
+                "Cannot export download \(quoted(id)): it is \(state.rawValue).",
+                extra: ["id": .string(id), "state": .string(state.rawValue), "command": "export"]
+            )
+        case .resumeDataUnusable(let path, let reason):
+            self.init(
+                .resumeDataUnusable,
+                "params.resumeData: \(reason.meaning): \(oneLine(path))",
+                extra: ["path": .string(path), "reason": .string(reason.rawValue)]
+            )
         case .destinationExists(let path):
             self.init(
                 .destinationConflict,
@@ -100,6 +112,17 @@ extension RPCError {
                 "availableBytes": .integer(availableByteCount),
             ]
         )
+    }
+}
+
+extension ResumeDataProblem {
+    fileprivate var meaning: String {
+        switch self {
+        case .partialMissing: "its partial file is gone (used before, finished or deleted)"
+        case .partialReplaced: "another file has the name of its partial file"
+        case .partialInUse: "a process has its partial file open"
+        case .otherFileSystem: "the destination is on another file system than its partial file"
+        }
     }
 }
 

@@ -23,6 +23,8 @@ struct MethodDescription: Sendable {
     var summary: String
     var kind: Kind
     var parameters: [Member] = []
+    /// At least one of these must be given; empty: no such rule.
+    var requiredOneOf: [String] = []
     /// Only `initialize` takes members that it does not know.
     var takesUnknownParameters = false
     var resultName: String

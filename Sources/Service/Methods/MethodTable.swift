@@ -2,9 +2,8 @@
 enum MethodTable {
     /// In the order of the document.
     static let methods: [MethodDescription] = [
-        .start, .pause, .resume, .cancel, .update, .remove, .get, .list, .wait, .inspect, .subscribe, .unsubscribe,
-        .configure,
-        .info, .ping, .discover, .initialize, .shutdown,
+        .start, .pause, .resume, .cancel, .update, .remove, .get, .list, .wait, .inspect, .export, .subscribe,
+        .unsubscribe, .configure, .info, .ping, .discover, .initialize, .shutdown,
     ]
 
     static let notifications: [NotificationDescription] = [

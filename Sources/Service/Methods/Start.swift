@@ -12,8 +12,7 @@ extension MethodDescription {
             Member(
                 "url",
                 .string(TextRule(1...Limits.urlByteCount)),
-                "What to download: http or https.",
-                isRequired: true
+                "What to download: http or https. Required unless resumeData holds all of it."
             ),
             Member("path", Parameter.path, "The finished file; relative to the service's working directory."),
             Member("directory", Parameter.path, "Where a file goes whose name the response suggests."),
@@ -38,6 +37,11 @@ extension MethodDescription {
                 "How much proof a resume needs.",
                 defaultValue: "strict"
             ),
+            Member(
+                "resumeData",
+                Parameter.resumeData,
+                "What export gave: its bytes are taken over; once."
+            ),
             Member("maxFileBytes", .count, "Fail rather than fetch a longer file."),
             Member("priority", .integer(-1_000_000...1_000_000), "Higher goes first.", defaultValue: 0),
             Member("startPaused", .boolean, "Make the record only.", defaultValue: false),
@@ -45,6 +49,7 @@ extension MethodDescription {
             Member("events", Parameter.eventSelection, "What to tell of this download unasked."),
             Member("metadata", .anyObject(maxByteCount: Limits.metadataByteCount), "Kept for the client."),
         ] + Parameter.defaults,
+        requiredOneOf: ["url", "resumeData"],
         resultName: "started",
         result: .object(
             [
@@ -56,7 +61,7 @@ extension MethodDescription {
         ),
         errors: [
             .destinationConflict, .idConflict, .unsupportedUrl, .limitExceeded, .insufficientSpace, .permissionDenied,
-            .storageFailure, .lockedElsewhere,
+            .storageFailure, .lockedElsewhere, .resumeDataUnusable,
         ],
         handle: startDownload
     )
@@ -68,22 +73,30 @@ private func startDownload(
     _ call: Call,
     _ engine: isolated DownloadEngine
 ) throws(RPCError) {
+    let resumeData = try params["resumeData"]?.string.map { (text) throws(RPCError) in
+        try readResumeData(text, session)
+    }
     var options = session.defaults
+    if let resumeData {
+        options = resumeData.options
+        options.headers = session.defaults.headers
+    }
     try options.apply(defaults: params, at: "")
     if let object = params["checksum"]?.object { options.checksum = try Checksum(object, at: "checksum") }
     if let text = params["ifExists"]?.string { options.ifExists = IfExists(rawValue: text) ?? .error }
     if let text = params["onChange"]?.string { options.onChange = OnChange(rawValue: text) ?? .restart }
-    options.maxFileByteCount = params["maxFileBytes"]?.integer
-    options.priority = params["priority"]?.integer ?? 0
+    if let count = params["maxFileBytes"]?.integer { options.maxFileByteCount = count }
+    if let priority = params["priority"]?.integer { options.priority = priority }
     options.isBackground = params["background"]?.bool ?? false
     let selection = params["events"]?.string.flatMap(EventSelection.init) ?? session.eventSelection
     let request = StartRequest(
         id: params["id"]?.string,
-        url: params["url"]?.string ?? "",
-        destination: try destination(params, session),
+        url: try url(params, resumeData),
+        destination: try destination(params, resumeData, session),
         options: options,
         metadataText: params["metadata"].map { String(decoding: $0.serialized(), as: UTF8.self) },
-        startsPaused: params["startPaused"]?.bool ?? false
+        startsPaused: params["startPaused"]?.bool ?? false,
+        resumeData: resumeData
     )
     let isBackground = options.isBackground
     engine.start(request) { result in
@@ -103,7 +116,48 @@ private func startDownload(
     }
 }
 
-/// Where the bytes go, by `path`, or by `directory` and `fileName`.
+/// Reads and checks resume data: also the paths in it must be allowed here.
+private func readResumeData(_ text: String, _ session: Session) throws(RPCError) -> ResumeData {
+    let data: ResumeData
+    do throws(ResumeDataError) {
+        data = try ResumeData(text)
+    } catch {
+        throw .parameter("resumeData", error.message)
+    }
+    if let path = data.partialPath { _ = try session.resolve(path, at: "resumeData") }
+    return data
+}
+
+private func url(_ params: JSONObject, _ resumeData: ResumeData?) throws(RPCError) -> String {
+    if let url = params["url"]?.string { return url }
+    guard let resumeData else { throw .parameter("url", "is required") }
+    if resumeData.isURLWhole { return resumeData.url }
+    throw .parameter("url", "is required: the resume data leaves out the query or userinfo of \(resumeData.url)")
+}
+
+/// Where the bytes go, by `path`, or by `directory` and `fileName`; else where the resume data says.
+private func destination(
+    _ params: JSONObject, _ resumeData: ResumeData?, _ session: Session
+) throws(RPCError) -> StartRequest.Destination {
+    if params["path"] == nil, params["fileName"] == nil, let resumeData {
+        return try destination(params["directory"]?.string, resumeData, session)
+    }
+    return try destination(params, session)
+}
+
+/// Where resume data says, under the same name in `directory` if that is given.
+private func destination(
+    _ directory: String?, _ resumeData: ResumeData, _ session: Session
+) throws(RPCError) -> StartRequest.Destination {
+    guard let path = resumeData.path else {
+        let place = directory ?? resumeData.directory ?? "."
+        return .directory(path: try session.resolve(place, at: directory == nil ? "resumeData" : "directory"))
+    }
+    guard let directory else { return .file(path: try file(path, at: "resumeData", session)) }
+    let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
+    return .file(path: try file(directory + "/" + name, at: "directory", session))
+}
+
 private func destination(_ params: JSONObject, _ session: Session) throws(RPCError) -> StartRequest.Destination {
     let fileName = params["fileName"]?.string
     if let fileName, !Paths.isComponent(fileName) {

@@ -17,6 +17,13 @@ enum Parameter {
         TextRule(1...Limits.pathByteCount) { $0.utf8.contains(0) ? "must not contain NUL" : nil }
     )
 
+    static let resumeData = Schema.string(
+        TextRule(1...Limits.resumeDataByteCount, pattern: "^towline-resume-[!-~]+$") { text in
+            let isPlain = text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+            return text.hasPrefix("towline-resume-") && isPlain ? nil : "is not resume data"
+        }
+    )
+
     static let headers = Schema.map(
         values: .string(TextRule(0...Limits.requestHeadersByteCount)), maxCount: 200)
 

@@ -19,7 +19,7 @@ JSON = dict[str, Any]
 
 #: What protocol 1.0 says and the service of this version may not have yet.
 PLANNED = {
-    "start": {"totalTimeoutMs", "connections", "maxBytesPerSecond", "resumeData"},
+    "start": {"totalTimeoutMs", "connections", "maxBytesPerSecond"},
     "configure": {"maxBytesPerSecond"},
     "update": {"connections", "maxBytesPerSecond", "position"},
 }

@@ -49,8 +49,7 @@ def test_the_table_names_every_method_and_no_other() -> None:
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     methods = {name for name in vars(towline.Towline) if not name.startswith("_") and name != "process_id"}
     classes = {name for name in named if name[0].isupper()}
-    # The service does not take `export` yet, and the README does not offer it.
-    assert named - classes == methods - {"open", "close", "export"}
+    assert named - classes == methods - {"open", "close"}
     assert all(hasattr(towline, name) for name in classes)
 
 

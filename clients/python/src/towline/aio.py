@@ -197,7 +197,7 @@ class AsyncTowline:
 
     async def start(
         self,
-        url: str,
+        url: Optional[str] = None,
         path: Optional[PathLike] = None,
         *,
         directory: Optional[PathLike] = None,
@@ -206,7 +206,8 @@ class AsyncTowline:
     ) -> Started:
         """Starts a download to `path`, or into `directory` (the working directory if neither is given).
 
-        Idempotent: the same start finds the same download, and an interrupted one goes on.
+        Idempotent: the same start finds the same download, and an interrupted one goes on. With `resume_data`
+        the URL and the destination may be left out: they are those of the exported download.
         """
         return await self._perform(calls.start(url, path, directory, file_name, **options))
 

@@ -153,19 +153,26 @@ def initialize(events: EventNames, progress_interval_ms: Optional[int], resume: 
 
 
 def start(
-    url: str,
+    url: Optional[str] = None,
     path: Optional[PathLike] = None,
     directory: Optional[PathLike] = None,
     file_name: Optional[str] = None,
     **options: Unpack[StartOptions],
 ) -> Call[Started]:
-    params: dict[str, Any] = {"url": url}
+    params: dict[str, Any] = {}
+    if url is not None:
+        params["url"] = url
+    elif "resume_data" not in options:
+        raise TypeError("give a URL, or resume_data")
     if path is not None:
         if directory is not None or file_name is not None:
             raise TypeError("give a path, or a directory and perhaps a file_name, not both")
         params["path"] = absolute(path)
     else:
-        params["directory"] = absolute(directory if directory is not None else os.curdir)
+        if directory is not None:
+            params["directory"] = absolute(directory)
+        elif "resume_data" not in options:
+            params["directory"] = absolute(os.curdir)
         if file_name is not None:
             params["fileName"] = file_name
     params.update(_wire_options(options))

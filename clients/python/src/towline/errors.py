@@ -172,6 +172,10 @@ class ShuttingDown(RPCError):
     CODE, KIND = 1012, "shuttingDown"
 
 
+class ResumeDataUnusable(RPCError):
+    CODE, KIND = 1013, "resumeDataUnusable"
+
+
 KINDS: tuple[type[RPCError], ...] = (
     ParseError,
     InvalidRequest,
@@ -192,6 +196,7 @@ KINDS: tuple[type[RPCError], ...] = (
     LockedElsewhere,
     CursorExpired,
     ShuttingDown,
+    ResumeDataUnusable,
 )
 BY_KIND: Mapping[str, type[RPCError]] = {made.KIND: made for made in KINDS if made.KIND is not None}
 #: For an error without a kind: the first class of its code.

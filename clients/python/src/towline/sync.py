@@ -201,7 +201,7 @@ class Towline:
 
     def start(
         self,
-        url: str,
+        url: Optional[str] = None,
         path: Optional[PathLike] = None,
         *,
         directory: Optional[PathLike] = None,
@@ -210,7 +210,8 @@ class Towline:
     ) -> Started:
         """Starts a download to `path`, or into `directory` (the working directory if neither is given).
 
-        Idempotent: the same start finds the same download, and an interrupted one goes on.
+        Idempotent: the same start finds the same download, and an interrupted one goes on. With `resume_data`
+        the URL and the destination may be left out: they are those of the exported download.
         """
         return self._perform(calls.start(url, path, directory, file_name, **options))
 

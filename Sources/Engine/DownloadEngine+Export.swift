@@ -1,0 +1,168 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// `export`, and `start` with what it gave: a download goes on in another process, with another state directory.
+///
+/// What makes that safe is the partial's identity: a file holds bytes of one version for as long as it lives
+/// (`discardFile`), whoever writes it holds its lock, and whoever takes it over gives it another name.
+extension DownloadEngine {
+    // MARK: - Giving
+
+    /// Describes what is held of a download, for `start` in any process; the download itself is left as it is.
+    ///
+    /// What comes after the answer is not in it; nobody can use it while a process has the partial open.
+    package func exportResumeData(id: String, reply: @escaping Reply<String>) {
+        pipeline.append(
+            .run { [self] in
+                if let download = downloads[id] {
+                    var record = download.record
+                    if download.partial.file != nil {
+                        record.written = progressRecord(download, download.partial.written)
+                    }
+                    return export(record, reply)
+                }
+                submit(.get(id: id)) { [self] outcome in
+                    switch loaded(id, outcome) {
+                    case .success(let loaded): export(loaded.record, reply)
+                    case .failure(let error): reply(.failure(error))
+                    }
+                }
+            })
+    }
+
+    private func export(_ record: DownloadRecord, _ reply: @escaping Reply<String>) {
+        if record.state == .completed || record.state == .canceled {
+            return reply(.failure(.notExportable(id: record.id, state: record.state)))
+        }
+        guard let path = record.partialPath, let identity = record.partial, !claimedRanges(record).isEmpty else {
+            return reply(encode(record, held: nil))
+        }
+        submit(.describePartial(path: path, expected: identity)) { [self] outcome in
+            guard case .described(let description) = outcome, let birth = description.birthNanoseconds else {
+                // Gone, or on a file system that cannot tell it from a later file: there is nothing to go on with.
+                return reply(encode(record, held: nil))
+            }
+            let written = record.written.flatMap { $0.attempt == record.attempt && $0.partial == identity ? $0 : nil }
+            let held = ResumeData.Held(
+                path: path,
+                identity: identity,
+                birthNanoseconds: birth,
+                durable: record.durable,
+                written: written?.written ?? ByteRangeSet(),
+                bootID: written?.bootID ?? "",
+                mountID: written?.mountID
+            )
+            reply(encode(record, held: held))
+        }
+    }
+
+    private func encode(_ record: DownloadRecord, held: ResumeData.Held?) -> Result<String, EngineError> {
+        var options = OptionsText.decode(record.optionsText)
+        options.ifExists = record.ifExists
+        options.checksum = record.checksum
+        options.priority = record.priority
+        let parsed = try? URLParser.parse(record.url)
+        let location = parsed?.absoluteString ?? ""
+        let bare = String(location.prefix { $0 != "?" })
+        let data = ResumeData(
+            url: bare,
+            isURLWhole: bare == location && parsed?.hasUserInfo == false,
+            path: record.path,
+            directory: record.requestedDirectory,
+            options: options,
+            entity: record.entity,
+            suggestedFileName: record.suggestedFileName,
+            held: held
+        )
+        guard let text = data.encoded() else {
+            return .failure(.limitExceeded(limit: "resumeDataBytes", maximum: Int64(Limits.resumeDataByteCount)))
+        }
+        return .success(text)
+    }
+
+    // MARK: - Taking
+
+    /// Opens and locks the partial that a start brings, so that nobody else can take it while the store decides.
+    func takePartial(_ run: StartRun, then body: @escaping () -> Void) {
+        guard run.refusal == nil, run.taken == nil, let held = run.request.resumeData?.held else { return body() }
+        if case .present(let volume)? = run.status?.directory, volume != VolumeID(held.identity) {
+            run.refusal = .resumeDataUnusable(path: held.path, reason: .otherFileSystem)
+            return body()
+        }
+        let job = FileJob.openPartial(
+            path: held.path, expected: held.identity, birthNanoseconds: held.birthNanoseconds)
+        afterClosing(held.identity) { [self] in
+            submit(job, volume: VolumeID(held.identity)) { outcome in
+                switch outcome {
+                case .opened(let opened): run.taken = opened
+                case .failed(let error): run.refusal = EngineError(taking: error)
+                default: run.refusal = .storageFailure(message: "the partial file could not be opened")
+                }
+                body()
+            }
+        }
+    }
+
+    /// What a new record says of the bytes that are taken over.
+    func addHeld(_ run: StartRun, to record: inout DownloadRecord) {
+        guard let data = run.request.resumeData else { return }
+        record.entity = data.entity
+        record.contentType = data.entity?.contentType
+        record.suggestedFileName = data.suggestedFileName
+        guard let held = data.held, let taken = run.taken else { return }
+        record.partialPath = held.path
+        record.partial = held.identity
+        record.durable = held.durable
+        guard taken.pendingError == nil else { return }
+        record.written = ProgressRecord(
+            downloadID: record.id,
+            attempt: record.attempt,
+            partial: held.identity,
+            bootID: held.bootID,
+            mountID: held.mountID,
+            written: held.written
+        )
+    }
+
+    /// Once the record is there the partial gets a new name: by the old one nobody finds it again.
+    ///
+    /// Killed in between, the record is right too: opening looks for both names.
+    func movePartial(_ run: StartRun, _ outcome: StoreOutcome, then body: @escaping (StoreOutcome) -> Void) {
+        guard let taken = run.taken else { return body(outcome) }
+        guard case .started(.created(var record)) = outcome, let path = record.path else {
+            close(taken.file)
+            return body(outcome)
+        }
+        let candidates = partialNames(path).filter { $0 != taken.file.path }
+        submit(.movePartial(taken.file, candidates: candidates)) { [self] moved in
+            close(taken.file)
+            guard case .moved(let name) = moved else {
+                note(.warn, "cannot give the partial file a new name; it goes on under \(taken.file.path)", nil)
+                return body(outcome)
+            }
+            record.partialPath = name
+            submit(.save(record)) { saved in
+                if case .saved(let revision) = saved { record.revision = revision }
+                body(.started(.created(record)))
+            }
+        }
+    }
+}
+
+extension EngineError {
+    /// What a failed try to open the partial of some resume data means to who brought it.
+    fileprivate init(taking error: FileError) {
+        self =
+            switch error.reason {
+            case .replaced: .resumeDataUnusable(path: error.path, reason: .partialReplaced)
+            case .inUse: .resumeDataUnusable(path: error.path, reason: .partialInUse)
+            case .system(.noEntry), .system(.notDirectory):
+                .resumeDataUnusable(path: error.path, reason: .partialMissing)
+            case .system(.accessDenied), .system(.notPermitted): .permissionDenied(path: error.path)
+            default: .storageFailure(message: error.downloadFailure.message)
+            }
+    }
+}

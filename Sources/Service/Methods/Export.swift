@@ -1,0 +1,33 @@
+internal import Core
+internal import Engine
+internal import JSON
+internal import RPC
+
+extension MethodDescription {
+    static let export = MethodDescription(
+        name: "export",
+        summary: "Gives what start needs to go on with a download in another process, with another state directory.",
+        kind: .read,
+        parameters: [Parameter.oneID],
+        resultName: "exported",
+        result: .object(
+            [
+                .always(
+                    "resumeData",
+                    Parameter.resumeData,
+                    "To be handed back unchanged; holds no header, userinfo or query."
+                )
+            ],
+            isClosed: false
+        ),
+        errors: [.downloadNotFound, .invalidState, .limitExceeded, .storageFailure],
+        handle: { session, params, call, engine throws(RPCError) in
+            engine.exportResumeData(id: params["id"]?.string ?? "") { result in
+                switch result {
+                case .failure(let error): session.fail(call, RPCError(error))
+                case .success(let text): session.answer(call, ["resumeData": .string(text)])
+                }
+            }
+        }
+    )
+}

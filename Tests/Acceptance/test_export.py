@@ -1,0 +1,162 @@
+"""Resume data as a host sees it: exported here, started there, once."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from fixtures import Launcher
+from scripted_server import ScriptedServer
+from support import MIB, Held, finish, sha256
+from towline_client import JSON, Towline
+
+LIMIT = 32_768
+
+
+def exported(host: Towline, held: Held, path: Path, **params: object) -> tuple[str, str]:
+    """A download that was paused half-way: its id and its resume data."""
+    download_id = held.started(host, path, **params)["id"]
+    assert host.call("pause", id=download_id)["download"]["receivedBytes"] == held.after
+    held.release()
+    return download_id, host.call("export", id=download_id)["resumeData"]
+
+
+@pytest.fixture
+def held(server: ScriptedServer) -> Held:
+    return Held(server)
+
+
+def test_a_download_goes_on_in_another_state_directory(
+    launch: Launcher, held: Held, server: ScriptedServer, work: Path
+) -> None:
+    first = launch()
+    _, text = exported(first, held, work / "f")
+    assert len(text) <= LIMIT
+    assert first.call("shutdown") is None
+    second = launch(state=work / "other-state")
+    answer = second.call("start", resumeData=text)
+    assert (answer["created"], answer["resumed"]) == (True, True)
+    assert answer["download"]["url"] == server.url("/held")
+    assert answer["download"]["receivedBytes"] == held.after
+    done = finish(second, answer["download"]["id"])
+    assert done["state"] == "completed"
+    assert (done["transfer"]["mode"], done["transfer"]["offset"]) == ("resumed", held.after)
+    assert sha256(work / "f") == sha256(held.data)
+    assert server.requests("/held")[-1].range_start == held.after
+    assert sorted(p.name for p in work.iterdir() if p.name.startswith("f")) == ["f"]
+
+
+def test_used_twice_is_told(launch: Launcher, held: Held, work: Path) -> None:
+    first = launch()
+    _, text = exported(first, held, work / "f")
+    second = launch(state=work / "b")
+    second.call("start", resumeData=text, startPaused=True)
+    third = launch(state=work / "c")
+    error = third.error("start", resumeData=text)
+    assert (error.code, error.kind, error.data["reason"]) == (1013, "resumeDataUnusable", "partialMissing")
+    # In the state directory that used it the same start means the same download, as ever.
+    assert second.call("start", resumeData=text)["created"] is False
+
+
+def test_in_use_is_told_and_can_be_tried_again(launch: Launcher, held: Held, work: Path) -> None:
+    first = launch()
+    download_id = held.started(first, work / "f")["id"]
+    text = first.call("export", id=download_id)["resumeData"]
+    second = launch(state=work / "b")
+    error = second.error("start", resumeData=text)
+    assert (error.kind, error.data["reason"]) == ("resumeDataUnusable", "partialInUse")
+    first.kill()
+    held.release()
+    answer = second.call("start", resumeData=text)
+    assert answer["resumed"] is True
+    assert finish(second, answer["download"]["id"])["state"] == "completed"
+    assert sha256(work / "f") == sha256(held.data)
+
+
+def test_a_damaged_text_names_the_param(launch: Launcher, held: Held, work: Path) -> None:
+    host = launch()
+    _, text = exported(host, held, work / "f")
+    for damaged in (text[:-1], text[1:], text.replace("url", "URL", 1), "x", text + " "):
+        error = host.error("start", resumeData=damaged, path=str(work / "g"), url="http://h/")
+        assert (error.code, error.data["path"]) == (-32602, "params.resumeData")
+
+
+@pytest.mark.parametrize("loss", ["deleted", "replaced", "link", "fifo"])
+def test_a_partial_that_is_not_there_any_more_is_told(
+    launch: Launcher, held: Held, work: Path, loss: str
+) -> None:
+    host = launch()
+    download_id, text = exported(host, held, work / "f")
+    partial = Path(host.call("get", id=download_id)["download"]["partialPath"])
+    copy = work / "copy"
+    copy.write_bytes(partial.read_bytes())
+    partial.unlink()
+    if loss == "replaced":
+        partial.write_bytes(copy.read_bytes())
+    elif loss == "link":
+        partial.symlink_to(copy)
+    elif loss == "fifo":
+        os.mkfifo(partial)
+    second = launch(state=work / "b")
+    error = second.error("start", resumeData=text)
+    assert error.kind == "resumeDataUnusable"
+    assert error.data["reason"] == ("partialMissing" if loss == "deleted" else "partialReplaced")
+    assert error.data["path"] == str(partial)
+    fresh = second.call("start", url=held.url, path=str(work / "g"))
+    assert finish(second, fresh["download"]["id"])["state"] == "completed"
+
+
+def test_no_secret_is_in_it(launch: Launcher, held: Held, server: ScriptedServer, work: Path) -> None:
+    host = launch()
+    url = server.url("/held?token=hush1").replace("://", "://user:hush2@")
+    download_id = host.call(
+        "start", url=url, path=str(work / "f"), headers={"Authorization": "hush3"}, metadata={"note": "hush4"}
+    )["download"]["id"]
+    host.wait_received(download_id, held.after)
+    host.call("pause", id=download_id)
+    held.release()
+    text = host.call("export", id=download_id)["resumeData"]
+    assert "hush" not in text
+    second = launch(state=work / "b")
+    error = second.error("start", resumeData=text)
+    assert error.data["path"] == "params.url"
+    answer = second.call("start", resumeData=text, url=url)
+    assert answer["resumed"] is True
+    assert finish(second, answer["download"]["id"])["state"] == "completed"
+
+
+def test_another_place_and_a_checksum(launch: Launcher, held: Held, work: Path) -> None:
+    host = launch()
+    wrong = {"algorithm": "sha256", "value": "0" * 64}
+    _, text = exported(host, held, work / "f", checksum=wrong)
+    (work / "d").mkdir()
+    second = launch(state=work / "b")
+    answer = second.call("start", resumeData=text, directory=str(work / "d"))
+    assert answer["download"]["path"] == str(work / "d" / "f")
+    assert answer["download"]["checksum"] == wrong
+    done = finish(second, answer["download"]["id"])
+    assert done["error"]["kind"] == "checksumMismatch"
+    assert not (work / "d" / "f").exists()
+
+
+def test_what_has_ended_gives_nothing(launch: Launcher, server: ScriptedServer, work: Path) -> None:
+    host = launch()
+    server.add("/f", b"x" * 100)
+    download: JSON = host.call("start", url=server.url("/f"), path=str(work / "f"))["download"]
+    finish(host, download["id"])
+    assert host.error("export", id=download["id"]).code == 1002
+    assert host.error("export", id="none").code == 1001
+
+
+def test_what_has_not_begun_can_be_moved_too(launch: Launcher, server: ScriptedServer, work: Path) -> None:
+    server.add("/f", b"x" * MIB)
+    first = launch()
+    started = first.call("start", url=server.url("/f"), directory=str(work), startPaused=True)
+    text = first.call("export", id=started["download"]["id"])["resumeData"]
+    assert re.fullmatch(r"[\x21-\x7e]+", text)
+    second = launch(state=work / "b")
+    answer = second.call("start", resumeData=text)
+    assert (answer["created"], answer["resumed"]) == (True, False)
+    assert finish(second, answer["download"]["id"])["path"] == str(work / "f")
