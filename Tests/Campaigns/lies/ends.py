@@ -1,0 +1,151 @@
+"""How a download must end: what the table says of a lie, and what the client had been told to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import table
+from .honest import Manner, Version
+
+
+@dataclass
+class End:
+    """The ends that are right; each is a state, or `failed:KIND`."""
+
+    states: set[str] = field(default_factory=set)
+    #: Which contents a completed file may have; each name is explained in `Story.contents`.
+    contents: set[str] = field(default_factory=set)
+
+    def __or__(self, other: End) -> End:
+        return End(self.states | other.states, self.contents | other.contents)
+
+    @property
+    def text(self) -> str:
+        return f"{' or '.join(sorted(self.states))}, with {' or '.join(sorted(self.contents)) or 'nothing'}"
+
+
+def completed(*contents: str) -> End:
+    return End({"completed"}, set(contents))
+
+
+def failed(kind: str) -> End:
+    return End({f"failed:{kind}"})
+
+
+@dataclass
+class Story:
+    """All that the end depends on."""
+
+    old: Version
+    #: What the server has after the interruption; `old` itself if nothing has changed.
+    now: Version
+    manner: Manner
+    #: How many bytes of `old` the client holds when it asks again.
+    held: int
+    #: True when the first answer told the length.
+    total_known: bool
+    on_change: str
+    policy: str
+    #: The version whose digest was given: old, now, or none.
+    checksum: str | None
+    #: True when the client may look at bytes before those it wants and finds them the same.
+    overlap_is_same: bool = False
+
+    @property
+    def is_changed(self) -> bool:
+        return self.now is not self.old
+
+    @property
+    def is_trusting(self) -> bool:
+        return self.policy == "trust" or self.checksum is not None
+
+    @property
+    def likeness(self) -> str:
+        """What validators and lengths say: same, unproven, different."""
+        for mine, theirs in (
+            (self.old.etag, self.now.etag),
+            (self.old.last_modified, self.now.last_modified),
+        ):
+            if mine is not None and theirs is not None and mine != theirs:
+                return "different"
+        if self.total_known and len(self.old.data) != len(self.now.data):
+            return "different"
+        return "same" if is_strong(self.old, self.manner) else "unproven"
+
+    def change(self) -> End:
+        """The file is another one, or cannot be proven the same."""
+        if self.on_change == "fail":
+            return failed("remoteChanged")
+        return completed("now")
+
+    def honest(self) -> End:
+        """The end at a server that does not lie (any more)."""
+        if self.held == 0:
+            return completed("now")
+        likeness = self.likeness
+        if likeness == "different":
+            return self.change()
+        if likeness == "same":
+            return completed("now")
+        if self.is_trusting:
+            return self.joined_blindly() if self.manner.can_resume else completed("now")
+        if self.policy == "probe" and self.manner.can_resume and self.overlap_is_same:
+            return self.joined_blindly()
+        return self.change()
+
+    def joined_blindly(self) -> End:
+        """What is held and what comes are joined without proof, as the host has asked for."""
+        return completed("now", "old", "mixed") | self.change() if self.is_changed else completed("now")
+
+    def whole(self) -> End:
+        """Everything is fetched anew."""
+        if self.held == 0 or self.likeness == "same":
+            return completed("now")
+        if self.likeness == "unproven" and self.is_trusting:
+            return completed("now")
+        return self.change()
+
+    def of_lie(self, lie: table.Lie) -> End:
+        """The end once the lie has been told."""
+        if self.held == 0 or lie.to == table.EVERY:
+            return self.of_word(lie.fresh)
+        return self.of_word(lie.changed if self.is_changed else lie.same)
+
+    def of_word(self, word: str) -> End:
+        if word.startswith("failed "):
+            kinds = word[len("failed ") :].split("|")
+            return End({f"failed:{kind}" for kind in kinds})
+        if word == table.NEEDS_URL:
+            return End({"needsUrl"})
+        if word == table.CHANGED:
+            return self.change()
+        if word == table.TOLD:
+            return completed("now", "told") | self.change()
+        if word == table.WHOLE:
+            return self.whole()
+        if word == table.BARE:
+            lengths_differ = self.total_known and len(self.old.data) != len(self.now.data)
+            return self.joined_blindly() if self.is_trusting and not lengths_differ else self.whole()
+        return self.honest()
+
+    def with_checksum(self, end: End) -> End:
+        """A digest was given: nothing but its version may be completed."""
+        if self.checksum is None or "completed" not in end.states:
+            return end
+        same = self.old.data == self.now.data
+        right = {"now", "old"} if same else {self.checksum}
+        contents = end.contents & right
+        states = set(end.states)
+        if end.contents - right:
+            states.add("failed:checksumMismatch")
+        if not contents:
+            states.discard("completed")
+        return End(states, contents)
+
+
+def is_strong(version: Version, manner: Manner) -> bool:
+    """True when the version's validators prove that two answers are of one content."""
+    if version.etag is not None:
+        return version.etag.startswith('"') and manner.version != "HTTP/1.0"
+    # Each answer of the table carries a date a minute or more after an old Last-Modified.
+    return version.last_modified is not None and version.last_modified.startswith("Mon, 01 Jan")

@@ -1,0 +1,116 @@
+"""One case's file on the server: honest up to the interruption, and then as the case wants it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from .honest import Manner, Version
+from .table import AFTER, EVERY, Ask, Lie
+from .wire import Answer, Request, Stop
+
+
+@dataclass
+class CaseSite:
+    """Answers for all paths below `/key/`; called by the server's threads."""
+
+    key: str
+    old: Version
+    now: Version
+    manner: Manner
+    lie: Lie | None
+    #: Tells the lie each time, or once.
+    always: bool
+    #: What stops the first answer with the file; None: nothing does.
+    first_stop: Stop | None = None
+    first_framing: str | None = None
+    #: What stops the first answer with a body after the interruption.
+    next_stop: Stop | None = None
+    #: True after the interruption.
+    is_later: bool = False
+    requests: list[Request] = field(default_factory=list)
+    #: Bodies that a lie gave out for the whole file.
+    told: list[bytes] = field(default_factory=list)
+    lie_count: int = 0
+    later_lies: int = 0
+    next_stop_used: bool = False
+    _links: dict[str, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def path(self) -> str:
+        return f"/{self.key}/file{self.manner.suffix}"
+
+    @property
+    def body_sent(self) -> int:
+        with self._lock:
+            return sum(request.body_sent for request in self.requests)
+
+    def later_requests(self, since: int) -> list[Request]:
+        with self._lock:
+            return self.requests[since:]
+
+    def turn(self) -> None:
+        """From here on the server has the second version, and may lie."""
+        with self._lock:
+            self.is_later = True
+
+    def become_honest(self) -> None:
+        with self._lock:
+            self.lie, self.next_stop = None, None
+
+    def answer(self, request: Request) -> Answer:
+        with self._lock:
+            self.requests.append(request)
+            redirect = self._redirect(request)
+            if redirect is not None and not (self.is_later and self.lie):
+                return redirect
+            version = self.now if self.is_later else self.old
+            honest = self.manner.answer(version, request)
+            answer = self._lie(request, version, honest) or honest
+            if self.first_stop is not None and not self.is_later:
+                return self._first(answer)
+            if self.next_stop is not None and self.is_later and answer.stop is None and len(answer.body) > 1:
+                self.next_stop.after = len(answer.body) // 2
+                answer.stop, self.next_stop, self.next_stop_used = self.next_stop, None, True
+            return answer
+
+    def _first(self, answer: Answer) -> Answer:
+        stop, self.first_stop = self.first_stop, None
+        answer.stop = stop
+        if self.first_framing is not None:
+            answer.framing = self.first_framing
+        # A connection that is cut leaves no time to change anything before the next request.
+        self.is_later = stop is not None and stop.how != "hold"
+        return answer
+
+    def _lie(self, request: Request, version: Version, honest: Answer) -> Answer | None:
+        lie = self.lie
+        if lie is None or (self.lie_count and not self.always):
+            return None
+        if lie.to != EVERY and not (self.is_later and (lie.to == AFTER or request.asked is not None)):
+            return None
+        answer = lie.does(Ask(request, version, honest, self.lie_count, request.target))
+        if answer is None:
+            return None
+        self.lie_count += 1
+        request.lied = True
+        if answer.status in (200, 203) and answer.raw is None:
+            length = answer.value("Content-Length") or ""
+            self.told.append(answer.body[: int(length)] if length.isdigit() else answer.body)
+        return answer
+
+    def _redirect(self, request: Request) -> Answer | None:
+        """The manners that redirect: to a fixed place, or to a new link each time, which serves once."""
+        if self.manner.redirects == "no":
+            return None
+        if request.target == self.path:
+            self._links[f"/{self.key}/link/{len(self._links)}"] = 0
+            where = "moved" if self.manner.redirects == "yes" else f"link/{len(self._links) - 1}"
+            return Answer(302, [("Location", f"/{self.key}/{where}")])
+        if self.manner.redirects == "once":
+            uses = self._links.get(request.target, 1)
+            self._links[request.target] = uses + 1
+            if uses:
+                return Answer(403, [("Content-Type", "application/xml")], b"<Error>expired</Error>")
+        return None

@@ -1,0 +1,165 @@
+"""Whether what came of a case is right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from campaign import Result
+from towline_client import JSON
+
+from .case import Case
+from .ends import End, Story, is_strong
+from .honest import OVERLAP_BYTES, Version
+from .site import CaseSite
+from .wire import Request
+
+MIB = 1 << 20
+REFUSALS = ("httpStatus", "rateLimited", "redirectDenied")
+
+
+class Verdict:
+    """Collects in `result` what is wrong with one case."""
+
+    def __init__(self, case: Case, site: CaseSite, target: Path, result: Result) -> None:
+        self.case, self.site, self.target, self.result = case, site, target, result
+        self.old, self.now = site.old, site.now
+        #: How many bytes were there when it asked again.
+        self.held = 0
+        #: What may have been there in place of that, where nothing tells.
+        self.held_otherwise: int | None = None
+        #: How many requests had come before it asked again.
+        self.requests_before = 0
+
+    def fail(self, text: str) -> None:
+        self.result.failures.append(text)
+
+    def story(self, old: Version, held: int) -> Story:
+        case = self.case
+        framing = case.first_framing or case.manner.framing
+        since = max(0, held - OVERLAP_BYTES)
+        return Story(
+            old=old,
+            now=self.now,
+            manner=case.manner,
+            held=held,
+            total_known=framing == "length",
+            on_change=case.on_change,
+            policy=case.policy,
+            checksum=case.checksum,
+            overlap_is_same=old.data[since:held] == self.now.data[since:held],
+        )
+
+    def file_requests(self) -> list[Request]:
+        """The requests for the file itself after the interruption."""
+        return [r for r in self.site.later_requests(self.requests_before) if "/link/" not in r.target]
+
+    def expected(self) -> End:
+        end = self.expected_with(self.held)
+        return end if self.held_otherwise is None else end | self.expected_with(self.held_otherwise)
+
+    def expected_with(self, held: int) -> End:
+        lie = self.case.lie
+        told = lie is not None and self.site.lie_count > 0
+        story = self.story(self.old, held)
+        end = story.of_lie(lie) if lie is not None and told else story.honest()
+        if held == len(self.old.data) and held:
+            # All was there, and only the end not told: the old file, whole, may be what is finished.
+            end = end | End({"completed"}, {"old"})
+        if self.site.next_stop_used:
+            # What was held meanwhile may be a part of the new version.
+            later = self.story(self.now, max(1, held))
+            end = end | (later.of_lie(lie) if lie is not None and told else later.honest())
+            if told and not self.case.always:
+                end = end | later.honest()
+        return story.with_checksum(end)
+
+    def judge(self, done: JSON) -> None:
+        self.note("the end", done, self.expected())
+        case, site = self.case, self.site
+        if case.lie is not None:
+            self.result.counts["lies told" if site.lie_count else "lies that nobody asked for"] += 1
+        self.check_next_request()
+        self.check_kept(done)
+        sent, largest = site.body_sent, max(len(self.old.data), len(self.now.data), 1)
+        passes = case.lie.passes if case.lie else 6
+        if sent > passes * largest + MIB:
+            self.fail(f"the server sent {sent} bytes of a file of {largest}")
+
+    def note(self, when: str, done: JSON, end: End) -> None:
+        """Compares an end with the right one, and the disk with both."""
+        state = done["state"]
+        if state == "failed":
+            state = f"failed:{done['error']['kind']}"
+        elif state == "waiting":
+            state = done["reason"]
+        content = self.content()
+        self.result.counts[f"completed {content}" if state == "completed" else state] += 1
+        right = state in end.states
+        if state == "completed":
+            names = [name for known in end.contents for name in self.names(known)]
+            right = right and content in names
+            size = len(self.target.read_bytes()) if self.target.exists() else -1
+            told = (done["receivedBytes"], done["totalBytes"])
+            if told != (size, size):
+                self.fail(f"{when}: it tells {told[0]} of {told[1]} bytes, the file has {size}")
+            if done["partialPath"] is not None or done["error"] is not None:
+                self.fail(f"{when}: completed with {done['partialPath']}, {done['error']}")
+        elif self.target.exists():
+            self.fail(f"{when}: {state}, and yet there is a file of the final name ({content})")
+        if not right:
+            what = f"{state} {content}" if state == "completed" else state
+            self.fail(
+                f"{when}: {what} in place of {end.text}; {json.dumps(done['error'])} {done['transfer']}"
+            )
+        self.check_leftovers(when, state)
+
+    def names(self, name: str) -> set[str]:
+        """The names that the content of that name may go by: two names may stand for the same bytes."""
+        data = {"now": [self.now.data], "old": [self.old.data], "told": self.site.told}.get(name)
+        return {self.name_of(entry) for entry in data} if data is not None else {name}
+
+    def name_of(self, data: bytes) -> str:
+        if data == self.now.data:
+            return "the new version" if self.now is not self.old else "the version"
+        if data == self.old.data:
+            return "the old version"
+        return "what the lie gave for it" if data in self.site.told else "mixed"
+
+    def content(self) -> str:
+        return self.name_of(self.target.read_bytes()) if self.target.exists() else "nothing"
+
+    def check_leftovers(self, when: str, state: str) -> None:
+        left = sorted(path.name for path in self.target.parent.iterdir())
+        allowed: set[str] = {"file"} if state == "completed" else {"file.towline"}
+        if not set(left) <= allowed:
+            self.fail(f"{when}: {state}, and in the folder are {left}")
+
+    def check_next_request(self) -> None:
+        """Bytes that can be gone on from are gone on from."""
+        case = self.case
+        later = self.file_requests()
+        proven = is_strong(self.old, case.manner) or self.story(self.old, self.held).is_trusting
+        if not (later and self.held and proven and case.manner.can_resume):
+            return
+        asked = later[0].asked
+        if asked is None or asked[0] != self.held:
+            self.fail(f"it held {self.held} bytes and asked for {later[0].headers.get('range')}")
+
+    def check_kept(self, done: JSON) -> None:
+        error = done["error"] or {}
+        failed = done["state"] == "failed" and error.get("kind") in REFUSALS
+        refused = failed or done["reason"] == "needsUrl"
+        if refused and self.case.again == "no" and done["receivedBytes"] < self.held:
+            self.fail(f"{error}: of {self.held} bytes only {done['receivedBytes']} were kept")
+
+    def judge_remedy(self, done: JSON) -> None:
+        """The end after the server has become honest: nothing is lost for good."""
+        story = self.story(self.old, max(1, self.held))
+        end = End({"completed"}, {"now"}) | story.honest()
+        # Versions that were met on the way, or that cannot be told from it, may still forbid to drop bytes.
+        if self.case.on_change != "restart":
+            end = end | story.change()
+        if self.held == len(self.old.data):
+            end = end | End({"completed"}, {"old"})
+        self.note("once the server was honest", done, story.with_checksum(end))
