@@ -89,7 +89,9 @@ class Story:
             return completed("now")
         if self.is_trusting:
             return self.joined_blindly() if self.manner.can_resume else completed("now")
-        if self.policy == "probe" and self.manner.can_resume and self.overlap_is_same:
+        # Besides the overlap, the length has to agree.
+        is_probed = self.policy == "probe" and self.total_known and self.overlap_is_same
+        if is_probed and self.manner.can_resume:
             return self.joined_blindly()
         return self.change()
 
@@ -111,10 +113,15 @@ class Story:
             return self.of_word(lie.fresh)
         return self.of_word(lie.changed if self.is_changed else lie.same)
 
-    def of_word(self, word: str) -> End:
+    def of_word(self, words: str) -> End:
+        end = End()
+        for word in words.split("|"):
+            end = end | self._of_word(word)
+        return end
+
+    def _of_word(self, word: str) -> End:
         if word.startswith("failed "):
-            kinds = word[len("failed ") :].split("|")
-            return End({f"failed:{kind}" for kind in kinds})
+            return failed(word[len("failed ") :])
         if word == table.NEEDS_URL:
             return End({"needsUrl"})
         if word == table.CHANGED:
@@ -123,6 +130,8 @@ class Story:
             return completed("now", "told") | self.change()
         if word == table.WHOLE:
             return self.whole()
+        if word == table.EITHER:
+            return completed("now", "old") | failed("remoteChanged") if self.is_changed else self.honest()
         if word == table.BARE:
             lengths_differ = self.total_known and len(self.old.data) != len(self.now.data)
             return self.joined_blindly() if self.is_trusting and not lengths_differ else self.whole()

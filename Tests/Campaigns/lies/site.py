@@ -21,6 +21,8 @@ class CaseSite:
     lie: Lie | None
     #: Tells the lie each time, or once.
     always: bool
+    #: The origin of another host that has the file.
+    mirror: str
     #: What stops the first answer with the file; None: nothing does.
     first_stop: Stop | None = None
     first_framing: str | None = None
@@ -72,6 +74,9 @@ class CaseSite:
                 return self._first(answer)
             if self.next_stop is not None and self.is_later and answer.stop is None and len(answer.body) > 1:
                 self.next_stop.after = len(answer.body) // 2
+                if answer.framing == "close" and self.next_stop.how == "fin":
+                    # The end of the connection would be the end of the file.
+                    self.next_stop.how = "reset"
                 answer.stop, self.next_stop, self.next_stop_used = self.next_stop, None, True
             return answer
 
@@ -90,7 +95,9 @@ class CaseSite:
             return None
         if lie.to != EVERY and not (self.is_later and (lie.to == AFTER or request.asked is not None)):
             return None
-        answer = lie.does(Ask(request, version, honest, self.lie_count, request.target))
+        other = self.old if version is self.now else self.now
+        mirror = f"{self.mirror}/{self.key}/mirror"
+        answer = lie.does(Ask(request, version, other, honest, self.lie_count, request.target, mirror))
         if answer is None:
             return None
         self.lie_count += 1
@@ -110,7 +117,10 @@ class CaseSite:
             return Answer(302, [("Location", f"/{self.key}/{where}")])
         if self.manner.redirects == "once":
             uses = self._links.get(request.target, 1)
-            self._links[request.target] = uses + 1
+            stop = None if self.is_later else self.first_stop
+            if stop is None or stop.after >= 0:
+                # A connection that is lost before the head has served nothing, and is tried again by libcurl.
+                self._links[request.target] = uses + 1
             if uses:
                 return Answer(403, [("Content-Type", "application/xml")], b"<Error>expired</Error>")
         return None

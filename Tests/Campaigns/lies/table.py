@@ -8,9 +8,11 @@ whole         the part is of no use: the file is fetched whole, whatever `onChan
 looks changed to be taken for another version: `onChange` decides; restarted, it completes
 told          as `looks changed`, but what the lie sends whole may be taken for the file: nothing can tell
 needsUrl      waits with what it has for a new link
-failed KIND   ends with that error; `|`: or that
+failed KIND   ends with that error
 bare          nothing says which version it is of: joined by those who trust, else as `whole`
+either        ends with one of the two versions, or says that it changed
 honest        as if nothing had been said
+A `|` between two words: the one or the other.
 """
 
 # One line per lie, however long.
@@ -22,20 +24,21 @@ import gzip
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .honest import STRONG, Version
+from .honest import PLAIN, STRONG, Version
 from .wire import Answer, Request, Stop
 
-JOINED, WHOLE, CHANGED, TOLD, NEEDS_URL, BARE, HONEST = (
+JOINED, WHOLE, CHANGED, TOLD, NEEDS_URL, BARE, EITHER, HONEST = (
     "joined",
     "whole",
     "looks changed",
     "told",
     "needsUrl",
     "bare",
+    "either",
     "honest",
 )
 PROTOCOL, HTTP_STATUS, INCOMPLETE = "failed protocol", "failed httpStatus", "failed incomplete"
-RANGE_UNSUPPORTED, SHORT = "failed rangeUnsupported", "failed incomplete|remoteChanged"
+RANGE_UNSUPPORTED, SHORT = "failed rangeUnsupported", "failed incomplete|failed remoteChanged"
 
 PART, AFTER, EVERY = "part", "after", "every"
 TAGGED = ("tag", "tag and date")
@@ -48,11 +51,15 @@ class Ask:
 
     request: Request
     version: Version
+    #: The version that the server had before, or the same.
+    other: Version
     #: What an honest server would say.
     honest: Answer
     #: How often lies were told before, in this case.
     count: int
     path: str
+    #: The file's URL at another host.
+    mirror: str
 
     @property
     def total(self) -> int:
@@ -254,6 +261,18 @@ def _rotating(does: Does, ask: Ask) -> Answer | None:
     return does(ask) if ask.total > 1 else None
 
 
+def to_mirror(ask: Ask) -> Answer:
+    """The file is at another host now, which has an ETag of its own for it."""
+    if ask.path.endswith("/mirror"):
+        return ask.honest.put(("ETag", '"mirror"')) if ask.honest.status in (200, 206) else ask.honest
+    return Answer(302, [("Location", ask.mirror)])
+
+
+def by_turns(ask: Ask) -> Answer | None:
+    """Every second request meets the other version: two servers, of which one lags behind."""
+    return PLAIN.answer(ask.other, ask.request) if ask.count % 2 else ask.honest
+
+
 ZEROS = (("Content-Length", "0"),)
 BIG_HEAD = b"HTTP/1.1 200 OK\r\nX-Big: " + b"x" * 210_000 + b"\r\nContent-Length: 0\r\n\r\n"
 
@@ -369,6 +388,10 @@ TABLE_OF_STATUS = (
     Lie("a redirect to two places", AFTER, says(302, ("Location", "/a"), ("Location", "/b")), PROTOCOL, PROTOCOL, PROTOCOL),
     Lie("a redirect to itself", AFTER, says(302, ("Location", "{path}")), "failed tooManyRedirects", "failed tooManyRedirects", "failed tooManyRedirects", always=True),
     Lie("a redirect to ftp", AFTER, says(302, ("Location", "ftp://127.0.0.1/f")), "failed redirectDenied", "failed redirectDenied", "failed redirectDenied"),
+    Lie("a redirect to a mirror with another ETag", AFTER, to_mirror, CHANGED, always=True, validators=TAGGED),
+    Lie("a redirect to ftp once", AFTER, says(302, ("Location", "ftp://127.0.0.1/f")), "failed redirectDenied", "failed redirectDenied", "failed redirectDenied", always=False),
+    Lie("the ETag another one each time", AFTER, rotating, CHANGED, always=True, validators=TAGGED),
+    Lie("two versions by turns", AFTER, by_turns, EITHER, EITHER, EITHER, always=True),
     Lie("a redirect to a file", AFTER, says(302, ("Location", "file:///etc/passwd")), "failed redirectDenied", "failed redirectDenied", "failed redirectDenied"),
 )  # fmt: skip
 
@@ -390,10 +413,9 @@ TABLE_OF_BEGINNINGS = (
     Lie("one length twice in a line", EVERY, whole(("Content-Length", "{total}, {total}")), HONEST),
     Lie("chunked, and a wrong length", EVERY, whole(("Content-Length", "{half}"), framing="chunked"), HONEST),
     Lie("a length that is too short", EVERY, without_range(whole(("Content-Length", "{less}"))), TOLD, fresh=TOLD),
-    Lie("a length that is too long", EVERY, without_range(whole(("Content-Length", "{more}"), framing="close")), SHORT, fresh=SHORT, passes=9),
+    Lie("a length that is too long", EVERY, without_range(whole(("Content-Length", "{more}"), framing="close")), SHORT, fresh=SHORT, always=True, passes=9),
     Lie("200 for ever, cut in the middle", EVERY, whole(cut=0.5), INCOMPLETE, fresh=INCOMPLETE, always=True, passes=9),
     Lie("200 for ever, cut a little later each time", EVERY, whole(cut=0.1, grows=0.02), INCOMPLETE, fresh=INCOMPLETE, always=True, passes=9),
-    Lie("the ETag another one each time", EVERY, rotating, HONEST, always=True, validators=TAGGED),
     Lie("the ETag another one each time, cut in the middle", EVERY, rotating_cut, SHORT, fresh=SHORT, always=True, validators=TAGGED, passes=9),
     Lie("longer than allowed", EVERY, whole(), "failed sizeLimit", fresh="failed sizeLimit", options={"maxFileBytes": 1}),
     Lie("longer than allowed, chunked", EVERY, whole(framing="chunked"), "failed sizeLimit", fresh="failed sizeLimit", options={"maxFileBytes": 1}),

@@ -19,6 +19,8 @@ from .verdict import MIB, Verdict
 from .wire import Server, Stop
 
 SETTLE_SECONDS = 30.0
+#: How long the service waits for the disk at least before a pause, or its end, goes on without it.
+DISK_PATIENCE_SECONDS = 0.2
 RETRY = {"maxAttempts": 4, "initialDelayMs": 5, "maxDelayMs": 10}
 
 
@@ -46,6 +48,7 @@ class Trial:
             manner=case.manner,
             lie=case.lie,
             always=case.always,
+            mirror=f"http://127.251.{index >> 8 & 255}.{index & 255}:{server.port}",
             first_stop=None if begins else Stop(case.position, self.how),
             first_framing=case.first_framing,
             next_stop={"cut": Stop(0, "fin"), "kill": Stop(0, "hold")}.get(case.again),
@@ -124,16 +127,22 @@ class Trial:
         received = self.wait_received(host)
         how = self.case.interruption
         if how.startswith("pause"):
+            began = time.monotonic()
             paused = host.call("pause", id="d")["download"]
+            seconds = time.monotonic() - began
             self.verdict.held = paused["receivedBytes"]
-            self.expect_held(received, "a pause")
+            self.expect_held(received, "a pause", seconds)
+            received = self.verdict.held
         if how == "pause":
             self.turn()
             host.call("resume", id="d")
             return host
+        seconds = 0.0
         if how == "term":
+            began = time.monotonic()
             host.signal(signal.SIGTERM)
             status = host.wait_exit()
+            seconds = time.monotonic() - began
             if status != 128 + signal.SIGTERM:
                 self.fail(f"SIGTERM ended it with status {status}")
         else:
@@ -150,7 +159,7 @@ class Trial:
             if not received - MIB < self.verdict.held <= received:
                 self.fail(f"after kill -9 it holds {self.verdict.held} of {received} bytes")
         else:
-            self.expect_held(received, how)
+            self.expect_held(received, how, seconds)
         if how.startswith("pause"):
             host.call("resume", id="d")
         elif not (again := self.start(host))["resumed"] or again["created"]:
@@ -174,8 +183,13 @@ class Trial:
             time.sleep(0.002)
         return max(position, 0)
 
-    def expect_held(self, received: int, after: str) -> None:
-        if self.verdict.held != received:
+    def expect_held(self, received: int, after: str, seconds: float = 0.0) -> None:
+        """All that had come is there, unless the disk was waited for in vain, as on a busy machine."""
+        if self.verdict.held == received:
+            return
+        if self.verdict.held < received and seconds >= DISK_PATIENCE_SECONDS:
+            self.result.counts["bytes given up for a slow disk"] += 1
+        else:
             self.fail(f"after {after} it holds {self.verdict.held} of {received} bytes")
 
     def wait(self, host: Towline) -> JSON:
