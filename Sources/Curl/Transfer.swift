@@ -157,6 +157,7 @@ package import Platform
         let context = FailureContext(
             peer: peer,
             wasConnected: metrics.preTransferMicroseconds > 0,
+            wasReused: metrics.newConnectionCount == 0,
             isHeadIncomplete: !recorder.isComplete,
             headerByteCount: recorder.byteCount,
             errorNumber: easy.long(CURLINFO_OS_ERRNO),

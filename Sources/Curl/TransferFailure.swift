@@ -8,6 +8,8 @@ package struct FailureContext: Sendable {
     package var peer: String
     /// True once a connection was ready to carry the request, its TLS included.
     package var wasConnected: Bool
+    /// True when the request went out on a connection that had served another before.
+    package var wasReused: Bool
     /// True while the head of the response is still missing or incomplete.
     package var isHeadIncomplete: Bool
     /// Header bytes that came, those of interim responses included.
@@ -20,6 +22,7 @@ package struct FailureContext: Sendable {
     package init(
         peer: String,
         wasConnected: Bool = false,
+        wasReused: Bool = false,
         isHeadIncomplete: Bool = true,
         headerByteCount: Int = 0,
         errorNumber: Int = 0,
@@ -27,6 +30,7 @@ package struct FailureContext: Sendable {
     ) {
         self.peer = peer
         self.wasConnected = wasConnected
+        self.wasReused = wasReused
         self.isHeadIncomplete = isHeadIncomplete
         self.headerByteCount = headerByteCount
         self.errorNumber = errorNumber
@@ -77,7 +81,12 @@ extension DownloadFailure {
                 (.unsupportedUrl, "the URL of \(peer) is malformed", false)
             case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING,
                 CURLE_HTTP_RETURNED_ERROR:
-                (.protocol, "\(peer) answered with something that is not valid HTTP", false)
+                // On a connection that was used before it may be what was left over of another answer; libcurl has
+                // closed it, and a new one tells.
+                (
+                    .protocol, "\(peer) answered with something that is not valid HTTP",
+                    context.wasReused && context.isHeadIncomplete
+                )
             case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR:
                 (.protocol, "\(peer) broke the HTTP protocol", true)
             case CURLE_FILESIZE_EXCEEDED:

@@ -8,12 +8,15 @@ struct DownloadFailureTests {
         var kind: FailureKind
         var isRetryable: Bool
         var wasConnected = true
+        var wasReused = false
         var isHeadIncomplete = true
         var headerByteCount = 0
     }
 
     @Test(arguments: [
         Case(code: 1, kind: .protocol, isRetryable: false),
+        Case(code: 1, kind: .protocol, isRetryable: true, wasReused: true),
+        Case(code: 1, kind: .protocol, isRetryable: false, wasReused: true, isHeadIncomplete: false),
         Case(code: 5, kind: .proxy, isRetryable: true),
         Case(code: 6, kind: .dns, isRetryable: true),
         Case(code: 7, kind: .connect, isRetryable: true),
@@ -41,6 +44,7 @@ struct DownloadFailureTests {
         let context = FailureContext(
             peer: "example.org:80",
             wasConnected: expected.wasConnected,
+            wasReused: expected.wasReused,
             isHeadIncomplete: expected.isHeadIncomplete,
             headerByteCount: expected.headerByteCount
         )

@@ -46,6 +46,28 @@ struct RetryTests {
         #expect(try directory.entries() == ["state"])
     }
 
+    @Test func `rubbish left on a connection does not stand for the answer to the next request`() async throws {
+        let bytes = bytes
+        let isFirstDone = try Signal()
+        let isSpoilt = try Signal()
+        let server = try ScriptedServer { request in
+            guard request.index == 0 else { return .file(bytes, etag: "\"v\"") }
+            return .script([
+                .send(ScriptedServer.Response.head(200, [("Content-Length", "3")])), .send("abc"),
+                .wait(isFirstDone), .send("more than was announced\r\n"), .set(isSpoilt),
+            ])
+        }
+        let host = try EngineHost(state: state)
+        defer { host.stop() }
+        let first = try await host.start(server.url("/short"), path: directory.path("short")).download.id
+        #expect(await host.end(first).state == .completed)
+        isFirstDone.set()
+        await isSpoilt.wait()
+        let second = try await host.start(server.url("/f"), path: path, options: quick()).download.id
+        #expect(await host.end(second).state == .completed)
+        #expect(contents(path) == bytes)
+    }
+
     @Test func `silence is a stall, and the bytes before it are kept`() async throws {
         let bytes = bytes
         let server = try ScriptedServer { request in
