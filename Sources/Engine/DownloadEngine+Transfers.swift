@@ -165,8 +165,9 @@ extension DownloadEngine {
         guard download.exchange === exchange else { return }
         if let plan = exchange.plan {
             advancedIDs.insert(download.id)
-            if let outcome = transfer.outcome { return bodyEnded(download, exchange, plan, outcome) }
+            // First, since a body may end in the turn that it began in.
             if isTooLarge(download, exchange) { return }
+            if let outcome = transfer.outcome { return bodyEnded(download, exchange, plan, outcome) }
             collectFull(download, exchange)
             pumpPartial(download)
             supplyBuffers(download)
