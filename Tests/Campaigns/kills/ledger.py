@@ -1,0 +1,112 @@
+"""What the host of a killed process may rely on, by what it was answered and told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from towline_client import JSON, RPCError, Towline
+
+#: What an answer that names a state leaves possible once the process is gone.
+AFTER_ANSWER = {
+    "queued": {"live", "completed"},
+    "active": {"live", "completed"},
+    "waiting": {"live", "completed"},
+    "paused": {"paused"},
+    "completed": {"completed"},
+    "canceled": {"canceled"},
+}
+#: What a command that was not answered may have made of it besides.
+AFTER_ASKING = {
+    "start": {"live", "completed"},
+    "resume": {"live", "completed"},
+    "pause": {"paused"},
+    "cancel": {"canceled"},
+    "remove": {"none"},
+    "update": set[str](),
+}
+
+
+def standing(download: JSON | None) -> str:
+    """A record as a new process sees it, in one word."""
+    if download is None:
+        return "none"
+    if download["state"] == "paused":
+        return "paused" if download["reason"] == "user" else "live"
+    return str(download["state"])
+
+
+@dataclass
+class Wanted:
+    """One download: how it is asked for, what it must become, and how it may stand now."""
+
+    id: str
+    url: str
+    path: Path
+    #: What the finished file holds.
+    data: bytes
+    options: JSON = field(default_factory=dict)
+    #: What stood at the path before.
+    former: bytes | None = None
+    stands: set[str] = field(default_factory=lambda: {"none"})
+    urls: set[str] = field(default_factory=set)
+    #: Received bytes that a pause promised.
+    promised: int = 0
+    #: The server's file is another one than when it began: bytes held count for nothing.
+    is_changed: bool = False
+    #: The host asked for its end.
+    is_unwanted: bool = False
+    #: Requests that the server had had when the process was killed last.
+    requests_before: int = 0
+
+    def __post_init__(self) -> None:
+        self.urls = {self.url}
+
+    @property
+    def partial(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.towline")
+
+    def start_params(self) -> JSON:
+        return {"id": self.id, "url": self.url, "path": str(self.path), **self.options}
+
+    def asked(self, method: str, params: JSON) -> JSON:
+        """Before a request is sent; returns its params."""
+        self.stands = self.stands | AFTER_ASKING[method]
+        if method in ("cancel", "remove"):
+            self.is_unwanted = True
+        if method == "update" and "url" in params:
+            self.urls = self.urls | {params["url"]}
+        return self.start_params() if method == "start" else {"id": self.id, **params}
+
+    def answered(self, method: str, params: JSON, result: JSON) -> None:
+        if method == "remove":
+            self.stands = {"none"}
+            return
+        download = result["download"]
+        self.stands = set(AFTER_ANSWER[download["state"]])
+        if method == "pause" and download["state"] == "paused":
+            self.promised = download["receivedBytes"]
+        if method == "update" and "url" in params:
+            self.urls = {params["url"]}
+            self.url = params["url"]
+
+    def ask(self, host: Towline, method: str, **params: Any) -> JSON | None:
+        """One request and its answer; None when the download's state did not allow it."""
+        before = (self.stands, self.urls, self.is_unwanted)
+        try:
+            result: JSON = host.call(method, **self.asked(method, params))
+        except RPCError as error:
+            if error.kind != "invalidState":
+                raise
+            self.stands, self.urls, self.is_unwanted = before
+            return None
+        self.answered(method, params, result)
+        return result
+
+    def heard(self, host: Towline) -> None:
+        """After the process is gone: what its last event told."""
+        changed = host.changed(self.id)
+        if not changed or changed[-1]["state"] != "completed" or self.stands == {"none"}:
+            return
+        self.stands = {"completed"} | ({"none"} & self.stands if self.is_unwanted else set())

@@ -1,0 +1,66 @@
+"""The list of the points at which processes are killed: `points.tsv`, made by dry runs.
+
+python points.py BINARY    runs every scenario some times, counting its calls, and writes the list anew
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from random import Random
+
+HERE = Path(__file__).resolve().parent
+LIST = HERE / "points.tsv"
+DRY_RUNS = 3
+
+
+def load() -> list[tuple[str, str, str, int]]:
+    """Scenario, call, place and n of all points, as they stand in the list."""
+    points = []
+    for line in LIST.read_text().splitlines()[1:]:
+        scenario, call, place, numbers = line.split("\t")
+        for part in numbers.split(","):
+            first, _, last = part.partition("-")
+            points += [(scenario, call, place, n) for n in range(int(first), int(last or first) + 1)]
+    return points
+
+
+def ranges(numbers: set[int]) -> str:
+    """1-4,7 for 1, 2, 3, 4 and 7."""
+    parts: list[list[int]] = []
+    for n in sorted(numbers):
+        if parts and parts[-1][1] == n - 1:
+            parts[-1][1] = n
+        else:
+            parts.append([n, n])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+def write(binary: Path) -> None:
+    from kills.campaign_kills import Kills
+    from kills.scenarios import SCENARIOS
+
+    rows: dict[tuple[str, str, str], set[int]] = defaultdict(set)
+    with tempfile.TemporaryDirectory(prefix="towline-points-") as work:
+        campaign = Kills(binary, Path(work))
+        campaign.open()
+        for name in SCENARIOS:
+            for run in range(DRY_RUNS):
+                folder = Path(work) / f"{name}-{run}"
+                folder.mkdir()
+                points, result = campaign.count(name, Random(run), folder)
+                assert not result.failures, (name, result.failures)
+                for point in points:
+                    rows[name, point.call, point.place].add(point.n)
+        campaign.close()
+    lines = ["scenario\tcall\tplace\tn"]
+    lines += ["\t".join([*key, ranges(numbers)]) for key, numbers in rows.items()]
+    LIST.write_text("\n".join(lines) + "\n")
+    print(f"{sum(len(n) for n in rows.values())} points of {len(SCENARIOS)} scenarios")
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "Acceptance")]
+    write(Path(sys.argv[1]).resolve())

@@ -1,0 +1,239 @@
+"""One case: the processes that are killed, and what a new one must find and make of it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from campaign import Result
+from scripted_server import Behaviour, Request, content
+from towline_client import RPCError, Towline, clean_environment
+
+from .ledger import Wanted, standing
+from .stepping_server import SteppingServer
+from .strace import ANYWHERE
+
+MIB = 1 << 20
+#: What kill -9 may cost of what a connection had read.
+REFETCH_LIMIT = MIB
+RETRY = {"maxAttempts": 20, "initialDelayMs": 20, "maxDelayMs": 100}
+PARTIAL_SUFFIX = ".towline"
+
+
+class Trial:
+    """The folder, the downloads and the processes of one case."""
+
+    def __init__(
+        self, binary: Path, server: SteppingServer, folder: Path, prefix: str, random: Random
+    ) -> None:
+        self.binary, self.server, self.random = binary, server, random
+        #: What the server's paths of this case begin with.
+        self.prefix = prefix
+        self.folder = folder
+        self.state = folder / "state"
+        self.files = folder / "files"
+        self.log = folder / "strace.log"
+        self.wanted: list[Wanted] = []
+        self.hosts: list[Towline] = []
+        self.result = Result()
+        (folder / "home").mkdir()
+        self.files.mkdir()
+
+    # The stage
+
+    def launch(self, *args: str, prefix: Sequence[str] = ()) -> Towline:
+        host = Towline(
+            self.binary,
+            ["--state-dir", str(self.state), *args],
+            env=clean_environment(self.folder / "home"),
+            cwd=self.files,
+            prefix=prefix,
+        )
+        self.hosts.append(host)
+        return host
+
+    def want(self, name: str, size: int, **options: Any) -> Wanted:
+        """A file on the server and the download of it."""
+        data = content(len(self.wanted) + 1, size)
+        path = f"{self.prefix}/{name}"
+        self.server.add(path, data)
+        wanted = Wanted(name, self.server.url(path), self.files / name, data, {"retry": RETRY, **options})
+        self.wanted.append(wanted)
+        return wanted
+
+    def requests(self, wanted: Wanted) -> list[Request]:
+        paths = {url.split("/", 3)[3] for url in wanted.urls | {wanted.url}}
+        return [r for r in self.server.requests() if r.path[1:] in paths]
+
+    def places(self) -> dict[str, list[Path]]:
+        """Where calls go, as far as it is known now."""
+        database = self.state / "towline.db"
+        places = {
+            "state": [self.state, self.state / "sessions"],
+            "lock": [self.state / "state.lock"],
+            "db": [database],
+            "files": [self.files],
+            "partial": [w.partial for w in self.wanted],
+            "final": [w.path for w in self.wanted],
+        }
+        for suffix in ("wal", "shm", "journal"):
+            places[suffix] = [database.with_name(f"{database.name}-{suffix}")]
+        with suppress(FileNotFoundError):
+            places["session"] = [p for p in (self.state / "sessions").iterdir() if p.name.isdigit()]
+        return places
+
+    def place_of(self) -> Callable[[Path], str | None]:
+        """Names the place of a path by what is known now; for calls that are made from now on."""
+        known = {path: place for place, paths in self.places().items() for path in paths}
+
+        def look(path: Path) -> str | None:
+            return known.get(path, ANYWHERE if path.is_relative_to(self.folder) else None)
+
+        return look
+
+    def fault(self, text: str) -> None:
+        self.result.failures.append(text)
+
+    # After a kill
+
+    def has_died(self, host: Towline) -> None:
+        """Notes what the process has told, and looks at what it left."""
+        host.finish()
+        for wanted in self.wanted:
+            wanted.heard(host)
+            wanted.requests_before = len(self.requests(wanted))
+            self.look_at_final(wanted)
+        if (self.state / "towline.db").exists():
+            self.check_copy()
+
+    def look_at_final(self, wanted: Wanted) -> None:
+        """The final name holds nothing, what stood there before, or the whole file."""
+        found = wanted.path.read_bytes() if wanted.path.exists() else None
+        if found not in (wanted.former, wanted.data):
+            size = "nothing" if found is None else f"{len(found)} bytes"
+            self.fault(f"{wanted.path.name} holds {size} that are not the file (it has {len(wanted.data)})")
+        if wanted.stands == {"completed"} and found != wanted.data:
+            self.fault(f"{wanted.id} was told as completed, its file is not there")
+
+    def check_copy(self) -> None:
+        """SQLite's own check, on a copy: opening the original would mend it before the service sees it."""
+        copy = self.folder / "copy"
+        copy.mkdir(exist_ok=True)
+        for suffix in ("", "-wal", "-journal"):
+            with suppress(FileNotFoundError):
+                shutil.copy(self.state / f"towline.db{suffix}", copy)
+        self.check_database(copy / "towline.db")
+        shutil.rmtree(copy)
+
+    def check_database(self, path: Path) -> None:
+        with closing(sqlite3.connect(path)) as database:
+            verdict = database.execute("PRAGMA integrity_check").fetchall()
+        if verdict != [("ok",)]:
+            self.fault(f"the database fails its check: {verdict}")
+
+    # The new process
+
+    def settle(self) -> None:
+        """A new process on the same state finds what was promised and brings everything to its end."""
+        for resource in self.server.resources_below(self.prefix):
+            resource.default = Behaviour()
+        host = self.launch()
+        for wanted in self.wanted:
+            self.find(host, wanted)
+        for wanted in self.wanted:
+            self.bring_to_end(host, wanted)
+        host.close_stdin()
+        status = host.wait_exit()
+        host.finish()
+        if status not in (0, 1):
+            self.fault(f"the last process ended with status {status}: {host.stderr[-500:]}")
+        self.check_leftovers()
+        for number, process in enumerate(self.hosts, 1):
+            for violation in process.violations:
+                self.fault(f"process {number}: {violation}")
+            if "damaged" in process.stderr:
+                self.fault(f"process {number}: {process.stderr[-500:]}")
+
+    def find(self, host: Towline, wanted: Wanted) -> None:
+        try:
+            download = host.call("get", id=wanted.id)["download"]
+        except RPCError as error:
+            if error.code != 1001:
+                raise
+            download = None
+        found = standing(download)
+        self.result.counts[f"found {found}"] += 1
+        if found not in wanted.stands:
+            self.fault(f"{wanted.id} is {found}, may be {' or '.join(sorted(wanted.stands))}: {download}")
+        wanted.stands = {found}
+        if download is None:
+            return
+        if download["url"] not in wanted.urls:
+            self.fault(f"{wanted.id} has the url {download['url']}, may be {sorted(wanted.urls)}")
+        wanted.url = download["url"]
+        if found == "paused" and download["receivedBytes"] < wanted.promised:
+            self.fault(f"{wanted.id} holds {download['receivedBytes']} bytes, {wanted.promised} when paused")
+
+    def bring_to_end(self, host: Towline, wanted: Wanted) -> None:
+        (stands,) = wanted.stands
+        if wanted.is_unwanted and stands in ("none", "canceled"):
+            if stands == "canceled":
+                host.call("remove", id=wanted.id)
+            wanted.is_unwanted = True
+            return
+        if wanted.is_unwanted and stands == "completed":
+            host.call("remove", id=wanted.id, deleteFile=True)
+            return
+        wanted.is_unwanted = False
+        result = host.call("start", **wanted.start_params())
+        download = result["download"]
+        if result["created"] != (stands == "none"):
+            self.fault(f"start says created {result['created']}, {wanted.id} was {stands}")
+        if stands == "paused":
+            if standing(download) != "paused":
+                self.fault(f"start made {wanted.id}, paused by the user, {standing(download)}")
+            host.call("resume", id=wanted.id)
+        elif result["resumed"] != (stands == "live"):
+            self.fault(f"start says resumed {result['resumed']}, {wanted.id} was {stands}")
+        download = host.call("wait", id=wanted.id)["download"]
+        if download["state"] != "completed":
+            self.fault(f"{wanted.id} ends {download['state']}: {download['error']}")
+        found = wanted.path.read_bytes() if wanted.path.exists() else b""
+        if found != wanted.data:
+            self.fault(f"the file of {wanted.id} is wrong: {len(found)} bytes of {len(wanted.data)}")
+        self.look_at_refetch(wanted)
+
+    def look_at_refetch(self, wanted: Wanted) -> None:
+        """What was asked for again of what the killed processes had read."""
+        requests = self.requests(wanted)
+        before, after = requests[: wanted.requests_before], requests[wanted.requests_before :]
+        if wanted.is_changed or not after:
+            return
+        read = max((r.range_start + self.server.body_read(r) for r in before), default=0)
+        again = max(0, read - after[0].range_start)
+        self.result.refetched_bytes = max(self.result.refetched_bytes, again)
+        if again > REFETCH_LIMIT:
+            self.fault(f"{wanted.id} asks from {after[0].range_start}, {read} had been read: {again} again")
+
+    def check_leftovers(self) -> None:
+        expected = {w.path.name for w in self.wanted if not w.is_unwanted}
+        found = {path.name for path in self.files.iterdir()}
+        for name in sorted(found - expected):
+            self.fault(f"left over: {name} of {(self.files / name).stat().st_size} bytes")
+        aside = [path.name for path in self.state.iterdir() if "damaged" in path.name]
+        if aside:
+            self.fault(f"set aside: {aside}")
+        sessions = list((self.state / "sessions").iterdir())
+        if len(sessions) > 1:
+            self.fault(f"{len(sessions)} session files are left")
+        self.check_database(self.state / "towline.db")
+
+    def close(self) -> None:
+        for host in self.hosts:
+            host.finish()
+        self.server.forget(self.prefix)
