@@ -1,24 +1,27 @@
 """Processes killed by SIGKILL at every system call that changes something, and at random instants.
 
-A case runs one scenario (`scenarios.py`) and kills its process: before the n-th call of one kind, at
-files of one place, by strace; or at a random instant, or before a random call. Then what is left is looked
-at, a new process is started on the same state directory, and brings everything to its end.
+A case runs one scenario (`scenarios.py`, `scenarios_several.py`) and kills its process: before the n-th call
+of one kind, at files of one place, by strace; or at a random instant, or before a random call. Then what is
+left is looked at, a new process is started on the same state directory, and brings everything to its end.
+Where the scenario is itself a recovery, two processes are killed one after the other before that.
 
 What must hold, after every kill:
-- what was answered is so: a start has its record, a pause is a pause, a cancel a cancel, an update has its
-  URL; what was asked and not answered may be so; a completion that was told has its file;
-- the final name holds nothing, what stood there before, or the whole file;
+- what was answered is so: a start has its record, a pause is a pause with all its bytes, a cancel a cancel,
+  an update has its URL; what was asked and not answered may be so; a completion that was told has its file;
+- the final name holds nothing, what stood there before, or the whole file; files of others are untouched;
 - the database passes SQLite's integrity check and is not set aside;
-- the same `start`, or `resume`, ends with exactly the server's bytes, and no partial is left;
-- of what the process had taken out of its socket at most 1 MiB is asked for again;
+- the same `start`, or `resume` for what was paused, ends with exactly the server's bytes; no partial is left;
+- of what the process had taken out of its socket at most 1 MiB is asked for again (`slow-disk` comes near it:
+  a call to the disk is held up until the process has read all that it has room for);
 - no process breaks a rule of the wire.
 
-Cases: five of six take the points of `points.tsv` one after the other, in a mixed order that never changes,
-the sixth is a kill at random. When the points are used up all are random.
+Cases: of a dozen, nine take the points of `points.tsv` one after the other, in a mixed order that never
+changes, two are kills at random, and one runs a scenario without a kill, and fails if it makes calls that are
+not in the list: then `points.py` is to be run. When the points are used up all are random.
 
-Not covered: calls that libraries make without a file of ours (sockets, pipes, memory). The order in which
-threads make their calls is the machine's, so the n-th call of a run need not be the n-th of another. A run
-that ends before its n-th call is counted as "not reached".
+Not covered: calls that touch no file of the service or its downloads (sockets, pipes, memory). The order in
+which threads make their calls is the machine's, so the n-th call of a run need not be the n-th of another. A
+run that ends before its n-th call is counted as "not reached".
 """
 
 from __future__ import annotations
@@ -37,20 +40,27 @@ from campaign import Campaign, Result
 from towline_client import Timeout, Towline
 
 from . import points, strace
-from .scenarios import SCENARIOS, Scenario
+from .scenarios import Scenario
+from .scenarios_several import SCENARIOS
 from .stepping_server import SteppingServer
 from .strace import ANYWHERE, Point
 from .trial import Trial
 
-#: One case of so many is random while points are left.
-RANDOM_EVERY = 6
+#: What the cases of a dozen are, by their number in it; the others take the next point.
+DOZEN = 12
+RANDOM = (5, 11)
+DRY = (8,)
+#: How long a call is held up where the scenario kills by itself; longer than it takes to do so.
+DELAY_SECONDS = 2.0
+#: How often a dry run is repeated before its calls count as not in the list.
+DRY_RUNS = 3
 
 
 class Kills(Campaign):
     name: ClassVar[str] = "kills"
     about: ClassVar[str] = "kill -9 at every state-changing system call loses nothing that was promised"
     slice_cases: ClassVar[int] = 150
-    whole_cases: ClassVar[int] = 2000
+    whole_cases: ClassVar[int] = 3_000
 
     @classmethod
     def lacks(cls) -> str | None:
@@ -69,56 +79,73 @@ class Kills(Campaign):
         return listed
 
     def run(self, index: int, random: Random, folder: Path) -> Result:
-        number = index - index // RANDOM_EVERY
-        is_random = index % RANDOM_EVERY == RANDOM_EVERY - 1 or number >= len(self.points)
+        dozens, place = divmod(index, DOZEN)
+        taken = [n for n in range(DOZEN) if n not in RANDOM + DRY]
+        if place in taken and (number := dozens * len(taken) + taken.index(place)) < len(self.points):
+            point = self.points[number]
+            return self.case(point.scenario, random, folder, lambda *of: self.kill_at(*of, lambda: point))
+        if place in DRY and dozens * len(taken) < len(self.points):
+            names = list(SCENARIOS)
+            return self.compare(names[dozens * 7 % len(names)], random, folder)
+        if random.random() < 0.5:
+            return self.case(random.choice(list(SCENARIOS)), random, folder, self.kill_by_time)
+        near = random.choice(self.points)
+
+        def about() -> Point:
+            return Point(near.scenario, near.call, ANYWHERE, random.randint(1, max(2, near.n * 2)))
+
+        return self.case(near.scenario, random, folder, lambda *of: self.kill_at(*of, about))
+
+    def case(
+        self, name: str, random: Random, folder: Path, body: Callable[[Trial, Scenario], None]
+    ) -> Result:
         trial = Trial(self.binary, self.server, folder, f"/{folder.name}", random)
         try:
-            if not is_random:
-                self.kill_at(trial, self.points[number])
-            elif random.random() < 0.5:
-                name = random.choice(list(SCENARIOS))
-                self.kill_after(trial, name, random.uniform(0, SCENARIOS[name].seconds))
-            else:
-                near = random.choice(self.points)
-                n = random.randint(1, max(2, near.n * 2))
-                self.kill_at(trial, Point(near.scenario, near.call, ANYWHERE, n))
+            scenario = SCENARIOS[name](trial)
+            scenario.prepare()
+            body(trial, scenario)
+            trial.settle()
         finally:
             trial.close()
         return trial.result
 
     # Kills
 
-    def kill_at(self, trial: Trial, point: Point) -> None:
-        (trial.folder / "point").write_text(f"{point}\n")
-        scenario = SCENARIOS[point.scenario](trial)
-        scenario.prepare()
+    def kill_at(self, trial: Trial, scenario: Scenario, next_point: Callable[[], Point]) -> None:
         for _ in range(scenario.rounds):
-            if self.perform(trial, scenario, lambda: strace.kill_arguments(point, trial.places(), trial.log)):
-                trial.result.counts[f"killed at {point.call}"] += 1
-                trial.result.counts[f"killed in {point.scenario}"] += 1
-            else:
-                trial.result.counts["not reached"] += 1
-                break
-        trial.settle()
+            point = next_point()
+            with (trial.folder / "points").open("a") as note:
+                note.write(f"{point}\n")
 
-    def kill_after(self, trial: Trial, name: str, seconds: float) -> None:
-        (trial.folder / "point").write_text(f"{name}: after {seconds} s\n")
-        scenario = SCENARIOS[name](trial)
-        scenario.prepare()
+            def arguments(point: Point = point) -> list[str]:
+                if scenario.is_delayed:
+                    return strace.delay_arguments(point, trial.places(), trial.log, DELAY_SECONDS)
+                return strace.kill_arguments(point, trial.places(), trial.log)
+
+            if not self.perform(trial, scenario, arguments):
+                trial.result.counts["not reached"] += 1
+                return
+            trial.result.counts[f"killed at {point.call} {point.place}"] += 1
+            trial.result.counts[f"killed in {point.scenario}"] += 1
+
+    def kill_by_time(self, trial: Trial, scenario: Scenario) -> None:
         for _ in range(scenario.rounds):
-            if self.perform(trial, scenario, None, seconds):
-                trial.result.counts["killed by time"] += 1
-            else:
+            seconds = trial.random.uniform(0, scenario.seconds)
+            with (trial.folder / "points").open("a") as note:
+                note.write(f"{scenario.name}: after {seconds} s\n")
+            if not self.perform(trial, scenario, None, seconds):
                 trial.result.counts["ended before its time"] += 1
-                break
-        trial.settle()
+                return
+            trial.result.counts["killed by time"] += 1
+            trial.result.counts[f"killed in {scenario.name}"] += 1
+
+    # Dry runs
 
     def count(self, name: str, random: Random, folder: Path) -> tuple[set[Point], Result]:
-        """A dry run: the points that the scenario passes."""
-        trial = Trial(self.binary, self.server, folder, f"/{folder.name}", random)
-        try:
-            scenario = SCENARIOS[name](trial)
-            scenario.prepare()
+        """A run without a kill: the points that the scenario passes."""
+        found: set[Point] = set()
+
+        def body(trial: Trial, scenario: Scenario) -> None:
             place_of: list[Callable[[Path], str | None]] = []
 
             def arguments() -> list[str]:
@@ -127,11 +154,28 @@ class Kills(Campaign):
 
             if self.perform(trial, scenario, arguments):
                 raise RuntimeError("a process died in a dry run")
-            found = strace.counted(trial.log, name, place_of[0])
-            trial.settle()
-        finally:
-            trial.close()
-        return found, trial.result
+            passed = strace.counted(trial.log, name, place_of[0])
+            found.update(p for p in passed if scenario.calls is None or (p.call, p.place) in scenario.calls)
+
+        result = self.case(name, random, folder, body)
+        return found, result
+
+    def compare(self, name: str, random: Random, folder: Path) -> Result:
+        """A run without a kill, which must pass no points that are not in the list."""
+        for run in range(DRY_RUNS):
+            here = folder / f"run-{run}"
+            here.mkdir()
+            found, result = self.count(name, random, here)
+            missing = points.missing(found, self.points)
+            if not missing:
+                break
+        else:
+            texts = ", ".join(str(point) for point in missing)
+            result.failures.append(f"points.tsv is out of date, run points.py: it lacks {texts}")
+        result.counts["compared with the list"] += 1
+        return result
+
+    # One process
 
     def perform(
         self,
@@ -167,9 +211,8 @@ class Kills(Campaign):
                 host.process.wait(10)
             host.kill()
         if tracer is not None:
-            tracer.wait(10)
-            if tracer.stderr is not None:
-                tracer.stderr.close()
+            tracer.communicate(timeout=10)
+        scenario.after()
         trial.has_died(host)
         return was_killed
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from towline_client import JSON, RPCError, Towline
+from towline_client import JSON, RPCError, Timeout, Towline
 
 #: What an answer that names a state leaves possible once the process is gone.
 AFTER_ANSWER = {
@@ -59,16 +60,31 @@ class Wanted:
     is_unwanted: bool = False
     #: Requests that the server had had when the process was killed last.
     requests_before: int = 0
+    #: A request that was sent and whose answer has not been looked at.
+    pending: tuple[Towline, int, str, JSON] | None = None
 
     def __post_init__(self) -> None:
         self.urls = {self.url}
 
     @property
-    def partial(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.towline")
+    def partials(self) -> list[Path]:
+        """Where the partial may lie: beside the path that was asked for, or the one that it became."""
+        names = {Path(self.options.get("path", self.path)), self.path}
+        return [path.with_name(f"{path.name}.towline") for path in sorted(names)]
 
     def start_params(self) -> JSON:
         return {"id": self.id, "url": self.url, "path": str(self.path), **self.options}
+
+    def send(self, host: Towline, method: str, **params: Any) -> None:
+        """Sends a request without waiting for its answer."""
+        self.pending = (host, host.send(method, self.asked(method, params)), method, params)
+
+    def receive(self) -> None:
+        """Waits for the answer to what was sent."""
+        if self.pending is not None:
+            host, request_id, method, params = self.pending
+            self.answered(method, params, host.answer(request_id))
+            self.pending = None
 
     def asked(self, method: str, params: JSON) -> JSON:
         """Before a request is sent; returns its params."""
@@ -105,7 +121,11 @@ class Wanted:
         return result
 
     def heard(self, host: Towline) -> None:
-        """After the process is gone: what its last event told."""
+        """After the process is gone: what it still answered, and what its last event told."""
+        if self.pending is not None and self.pending[0] is host:
+            with suppress(Timeout):
+                self.receive()
+            self.pending = None
         changed = host.changed(self.id)
         if not changed or changed[-1]["state"] != "completed" or self.stands == {"none"}:
             return

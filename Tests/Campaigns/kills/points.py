@@ -8,8 +8,13 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .strace import Point
 
 HERE = Path(__file__).resolve().parent
 LIST = HERE / "points.tsv"
@@ -27,6 +32,20 @@ def load() -> list[tuple[str, str, str, int]]:
     return points
 
 
+def missing(found: Iterable[Point], listed: Iterable[Point]) -> list[Point]:
+    """Of the points that were passed, those that are not in the list; a few more of a kind are no matter."""
+    most: dict[tuple[str, str, str], int] = {}
+    for point in listed:
+        key = (point.scenario, point.call, point.place)
+        most[key] = max(point.n, most.get(key, 0))
+    missing = []
+    for point in found:
+        n = most.get((point.scenario, point.call, point.place))
+        if n is None or point.n > n * 1.5 + 10:
+            missing.append(point)
+    return missing
+
+
 def ranges(numbers: set[int]) -> str:
     """1-4,7 for 1, 2, 3, 4 and 7."""
     parts: list[list[int]] = []
@@ -40,7 +59,7 @@ def ranges(numbers: set[int]) -> str:
 
 def write(binary: Path) -> None:
     from kills.campaign_kills import Kills
-    from kills.scenarios import SCENARIOS
+    from kills.scenarios_several import SCENARIOS
 
     rows: dict[tuple[str, str, str], set[int]] = defaultdict(set)
     with tempfile.TemporaryDirectory(prefix="towline-points-") as work:

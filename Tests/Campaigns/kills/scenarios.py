@@ -1,17 +1,28 @@
-"""What the processes do that are killed.  Each scenario is deterministic but for the timing of threads."""
+"""What the processes do that are killed: one download of one process.
+
+Each scenario is deterministic but for the timing of threads.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
 from typing import ClassVar
 
-from scripted_server import Behaviour
-from towline_client import Towline
+from scripted_server import Behaviour, Resource
+from support import poll
+from towline_client import Timeout, Towline
 
+from . import strace
 from .ledger import Wanted
 from .trial import Trial
 
 KIB = 1024
+#: What the service gathers before it writes.
+BUFFER = 128 * KIB
 
 
 class Scenario:
@@ -24,8 +35,16 @@ class Scenario:
     rounds: ClassVar[int] = 1
     #: How long the act takes, about, on a quiet machine.
     seconds: ClassVar[float] = 0.03
+    #: Only these calls at these places are points; None: all.
+    calls: ClassVar[frozenset[tuple[str, str]] | None] = None
+    #: At a point the call is held up, and the act itself kills.
+    is_delayed: ClassVar[bool] = False
     #: Arguments of the process.
     arguments: ClassVar[tuple[str, ...]] = ()
+
+    size: ClassVar[int] = 700 * KIB
+    #: Where the server stops until it is released.
+    stop: ClassVar[int] = 400 * KIB
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
@@ -33,43 +52,71 @@ class Scenario:
 
     def prepare(self) -> None:
         """What there is before; by processes of its own."""
+        self.file = self.trial.want("file", self.size)
 
     def begin(self, host: Towline) -> None:
         """Brings the process to where it begins to matter."""
+        self.run_until(host, self.file, self.stop)
 
     def act(self, host: Towline) -> None:
         raise NotImplementedError
 
+    def after(self) -> None:
+        """When the process is gone: ends others."""
+
     # Helpers
 
-    def held(self, wanted: Wanted, after: int) -> None:
+    def resource(self, wanted: Wanted) -> Resource:
+        return self.trial.server.resources["/" + wanted.url.split("/", 3)[3]]
+
+    def hold(self, wanted: Wanted, after: int) -> None:
         """From now on the server stops after so many bytes of a body until the gate is opened."""
-        path = "/" + wanted.url.split("/", 3)[3]
-        self.trial.server.resources[path].default = Behaviour(hold_after=after, gate=self.gate)
+        resource = self.resource(wanted)
+        resource.default = replace(resource.default, hold_after=after, gate=self.gate)
 
     def release(self, wanted: Wanted) -> None:
-        path = "/" + wanted.url.split("/", 3)[3]
-        self.trial.server.resources[path].default = Behaviour()
+        resource = self.resource(wanted)
+        resource.default = replace(resource.default, hold_after=None, gate=None)
         self.gate.set()
 
     def run_until(self, host: Towline, wanted: Wanted, count: int) -> None:
-        """Starts the download and returns when the process has read so many bytes, where the server stops."""
-        self.held(wanted, count)
+        """Starts the download and returns when the process has read so many bytes, where the server stops.
+
+        All that fills a buffer of the service is written then, too.
+        """
+        self.hold(wanted, count)
         wanted.ask(host, "start")
         self.read_until(wanted, count)
+        deadline = time.monotonic() + 10
+        while count - self.bytes_written(host, wanted) >= BUFFER and time.monotonic() < deadline:
+            time.sleep(0.002)
+
+    def bytes_read(self, wanted: Wanted) -> int:
+        server = self.trial.server
+        return max((r.range_start + server.body_read(r) for r in self.trial.requests(wanted)), default=0)
+
+    def bytes_written(self, host: Towline, wanted: Wanted) -> int:
+        ranges = host.call("inspect", id=wanted.id)["writtenRanges"]
+        return sum(r["to"] - r["from"] for r in ranges)
 
     def read_until(self, wanted: Wanted, count: int) -> None:
-        trial = self.trial
-
-        def is_read() -> bool:
-            return any(r.range_start + trial.server.body_read(r) >= count for r in trial.requests(wanted))
-
-        trial.server.wait(is_read)
+        self.trial.server.wait(lambda: self.bytes_read(wanted) >= count)
 
     def end(self, host: Towline, wanted: Wanted) -> None:
         """Lets the download end and waits for that."""
         self.release(wanted)
         host.call("wait", id=wanted.id)
+
+    def dies_in(self, host: Towline, call: str, place: str) -> None:
+        """Lets the held download go on until the process dies before its first such call."""
+        trial = self.trial
+        point = strace.Point(self.name, call, place, 1)
+        tracer = strace.attach(strace.kill_arguments(point, trial.places(), trial.log), host.process.pid)
+        with suppress(Timeout):
+            self.end(host, self.file)
+        host.process.wait(10)
+        tracer.communicate()
+        trial.has_died(host)
 
 
 class Life(Scenario):
@@ -77,9 +124,7 @@ class Life(Scenario):
 
     name = "life"
     from_birth = True
-
-    def prepare(self) -> None:
-        self.file = self.trial.want("file", 300 * KIB)
+    size = 300 * KIB
 
     def act(self, host: Towline) -> None:
         self.file.ask(host, "start")
@@ -89,13 +134,13 @@ class Life(Scenario):
 
 
 class Start(Scenario):
-    """A request to start, until the server has the request."""
+    """A request to start, until the server has the request and a byte has come."""
 
     name = "start"
 
     def prepare(self) -> None:
-        self.file = self.trial.want("file", 700 * KIB)
-        self.held(self.file, 1)
+        super().prepare()
+        self.hold(self.file, 1)
 
     def begin(self, host: Towline) -> None:
         host.call("ping")
@@ -110,25 +155,47 @@ class Transfer(Scenario):
     """Bytes come, are written and marked."""
 
     name = "download"
-
-    def prepare(self) -> None:
-        self.file = self.trial.want("file", 3072 * KIB)
-
-    def begin(self, host: Towline) -> None:
-        self.run_until(host, self.file, 1)
+    size = 3072 * KIB
+    stop = 1
 
     def act(self, host: Towline) -> None:
         self.end(host, self.file)
 
 
+class SlowDisk(Scenario):
+    """One write takes long, the process reads what it has room for and is killed: the most it can lose."""
+
+    name = "slow-disk"
+    size = 3072 * KIB
+    stop = 1
+    seconds = 0.2
+    is_delayed = True
+    calls = frozenset(
+        {
+            ("openat", "partial"),
+            ("fallocate", "partial"),
+            ("pwrite64", "partial"),
+            ("pwrite64", "session"),
+            ("fdatasync", "wal"),
+        }
+    )
+    still_seconds: ClassVar[float] = 0.12
+
+    def act(self, host: Towline) -> None:
+        self.release(self.file)
+        read, since = -1, time.monotonic()
+        while time.monotonic() - since < self.still_seconds:
+            time.sleep(0.01)
+            if any(d["state"] == "completed" for d in host.changed(self.file.id)):
+                return
+            if self.bytes_read(self.file) != read:
+                read, since = self.bytes_read(self.file), time.monotonic()
+        host.kill()
+
+
 class Pause(Scenario):
     name = "pause"
-
-    def prepare(self) -> None:
-        self.file = self.trial.want("file", 700 * KIB)
-
-    def begin(self, host: Towline) -> None:
-        self.run_until(host, self.file, 400 * KIB)
+    seconds = 0.01
 
     def act(self, host: Towline) -> None:
         self.file.ask(host, "pause")
@@ -137,11 +204,8 @@ class Pause(Scenario):
 class Resume(Scenario):
     name = "resume"
 
-    def prepare(self) -> None:
-        self.file = self.trial.want("file", 700 * KIB)
-
     def begin(self, host: Towline) -> None:
-        self.run_until(host, self.file, 400 * KIB)
+        super().begin(host)
         self.file.ask(host, "pause")
         self.release(self.file)
 
@@ -154,12 +218,71 @@ class Complete(Scenario):
     """From the last byte on: flush, digest, rename, record."""
 
     name = "complete"
+    stop = 700 * KIB - 1
 
     def prepare(self) -> None:
-        self.file = self.trial.want("file", 700 * KIB)
+        super().prepare()
+        value = hashlib.sha256(self.file.data).hexdigest()
+        self.file.options["checksum"] = {"algorithm": "sha256", "value": value}
 
-    def begin(self, host: Towline) -> None:
-        self.run_until(host, self.file, len(self.file.data) - 1)
+    def act(self, host: Towline) -> None:
+        self.end(host, self.file)
+
+
+class Overwrite(Scenario):
+    """Another file stands at the destination until the new one is whole."""
+
+    name = "overwrite"
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.file.options["ifExists"] = "overwrite"
+        self.file.former = b"what stood there before"
+        self.file.path.write_bytes(self.file.former)
+
+    def act(self, host: Towline) -> None:
+        self.end(host, self.file)
+
+
+class Rename(Scenario):
+    """The destination is taken, the next free name is the file's; and only one."""
+
+    name = "rename"
+
+    def prepare(self) -> None:
+        taken = self.trial.files / "file"
+        taken.write_bytes(b"another file")
+        self.trial.kept[taken] = taken.read_bytes()
+        self.file = self.trial.want("file (1)", self.size, id="file", path=str(taken), ifExists="rename")
+
+    def act(self, host: Towline) -> None:
+        self.end(host, self.file)
+
+
+class UnknownLength(Scenario):
+    """The server does not say how long the file is."""
+
+    name = "unknown-length"
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.resource(self.file).default = Behaviour(chunked=True)
+
+    def act(self, host: Towline) -> None:
+        self.end(host, self.file)
+
+
+class Retry(Scenario):
+    """The connection breaks, and the download waits and tries again."""
+
+    name = "retry"
+    stop = 200 * KIB
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.resource(self.file).then(
+            Behaviour(hold_after=self.stop, gate=self.gate, drop_after=500 * KIB), Behaviour(status=503)
+        )
 
     def act(self, host: Towline) -> None:
         self.end(host, self.file)
@@ -167,15 +290,36 @@ class Complete(Scenario):
 
 class Cancel(Scenario):
     name = "cancel"
-
-    def prepare(self) -> None:
-        self.file = self.trial.want("file", 700 * KIB)
-
-    def begin(self, host: Towline) -> None:
-        self.run_until(host, self.file, 400 * KIB)
+    seconds = 0.01
 
     def act(self, host: Towline) -> None:
         self.file.ask(host, "cancel")
+
+
+class CancelPaused(Scenario):
+    name = "cancel-paused"
+    seconds = 0.01
+
+    def begin(self, host: Towline) -> None:
+        super().begin(host)
+        self.file.ask(host, "pause")
+
+    def act(self, host: Towline) -> None:
+        self.file.ask(host, "cancel")
+
+
+class Remove(Scenario):
+    """A completed download is forgotten and its file deleted."""
+
+    name = "remove"
+    seconds = 0.01
+
+    def begin(self, host: Towline) -> None:
+        self.file.ask(host, "start")
+        host.call("wait", id=self.file.id)
+
+    def act(self, host: Towline) -> None:
+        self.file.ask(host, "remove", deleteFile=True)
 
 
 class Update(Scenario):
@@ -184,42 +328,47 @@ class Update(Scenario):
     name = "update"
 
     def prepare(self) -> None:
+        super().prepare()
         trial = self.trial
-        self.file = trial.want("file", 700 * KIB)
         path = f"{trial.prefix}/other"
         trial.server.add(path, self.file.data)
         self.other_url = trial.server.url(path)
-
-    def begin(self, host: Towline) -> None:
-        self.run_until(host, self.file, 400 * KIB)
 
     def act(self, host: Towline) -> None:
         self.file.ask(host, "update", url=self.other_url, priority=3)
         host.call("wait", id=self.file.id)
 
 
-class Recovery(Scenario):
-    """A process finds what a killed one left, and is killed itself; twice."""
+class Checkpoint(Scenario):
+    """What has come in 2 s, more than 8 MiB, is made durable while the download goes on."""
 
-    name = "recovery"
-    from_birth = True
-    rounds = 2
-
-    def prepare(self) -> None:
-        trial = self.trial
-        self.file = trial.want("file", 700 * KIB)
-        first = trial.launch()
-        self.run_until(first, self.file, 400 * KIB)
-        first.kill()
-        trial.has_died(first)
-        self.release(self.file)
+    name = "checkpoint"
+    size = 9 * 1024 * KIB
+    stop = size - 300 * KIB
+    seconds = 2.2
 
     def act(self, host: Towline) -> None:
-        self.file.ask(host, "start")
-        host.call("wait", id=self.file.id)
+        def is_durable() -> bool:
+            return bool(host.call("inspect", id=self.file.id)["durableRanges"])
+
+        poll(is_durable, what="a checkpoint")
+        # Its record is saved after that, and before this is answered.
+        self.file.ask(host, "update", priority=1)
 
 
-SCENARIOS = {
-    scenario.name: scenario
-    for scenario in (Life, Start, Transfer, Pause, Resume, Complete, Cancel, Update, Recovery)
-}
+class Suspend(Scenario):
+    """The host ends the process in order."""
+
+    name = "suspend"
+    seconds = 0.02
+
+    def act(self, host: Towline) -> None:
+        host.call("shutdown")
+        host.notify("exit")
+        host.wait_exit()
+
+
+SINGLE: tuple[type[Scenario], ...] = (
+    Life, Start, Transfer, SlowDisk, Pause, Resume, Complete, Overwrite, Rename, UnknownLength, Retry, Cancel,
+    CancelPaused, Remove, Update, Checkpoint, Suspend,
+)  # fmt: skip

@@ -80,22 +80,25 @@ class SteppingServer(ScriptedServer):
         offset = 0
         self._read[id(request)] = 0
         while offset < len(body):
-            if behaviour.hold_after is not None and offset >= behaviour.hold_after:
-                # Looked at once more: the hold is where a slow reader may catch up.
+            if offset == behaviour.hold_after:
                 self._wait_for(behaviour.gate or threading.Event(), connection)
+                # Looked at once more: a slow reader may have caught up.
                 if self._drained(connection):
                     self._read[id(request)] = offset
-                behaviour = Behaviour()
-            until = min(offset + STEP, len(body), behaviour.hold_after or len(body))
-            connection.sendall(body[offset:until])
-            offset = until
+            if offset == behaviour.drop_after:
+                self._cut(connection, behaviour.reset)
+            stops = [n for n in (behaviour.hold_after, behaviour.drop_after) if n is not None and n > offset]
+            piece = body[offset : min([offset + STEP, *stops])]
+            connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece) if behaviour.chunked else piece)
+            offset += len(piece)
             with self._changed:
                 request.body_sent = offset
-                self._changed.notify_all()
             if self._drained(connection, DRAIN_SECONDS):
                 self._read[id(request)] = offset
             with self._changed:
                 self._changed.notify_all()
+        if behaviour.chunked:
+            connection.sendall(b"0\r\n\r\n")
 
     def _drained(self, connection: socket.socket, seconds: float = 0) -> bool:
         """True once the client has read all; what it has not acknowledged is on its way to it."""

@@ -22,7 +22,6 @@ MIB = 1 << 20
 #: What kill -9 may cost of what a connection had read.
 REFETCH_LIMIT = MIB
 RETRY = {"maxAttempts": 20, "initialDelayMs": 20, "maxDelayMs": 100}
-PARTIAL_SUFFIX = ".towline"
 
 
 class Trial:
@@ -39,6 +38,8 @@ class Trial:
         self.files = folder / "files"
         self.log = folder / "strace.log"
         self.wanted: list[Wanted] = []
+        #: Files that are none of the service's business, with what they hold.
+        self.kept: dict[Path, bytes] = {}
         self.hosts: list[Towline] = []
         self.result = Result()
         (folder / "home").mkdir()
@@ -60,9 +61,15 @@ class Trial:
     def want(self, name: str, size: int, **options: Any) -> Wanted:
         """A file on the server and the download of it."""
         data = content(len(self.wanted) + 1, size)
-        path = f"{self.prefix}/{name}"
+        path = f"{self.prefix}/{len(self.wanted)}"
         self.server.add(path, data)
-        wanted = Wanted(name, self.server.url(path), self.files / name, data, {"retry": RETRY, **options})
+        wanted = Wanted(
+            options.pop("id", name),
+            self.server.url(path),
+            self.files / name,
+            data,
+            {"retry": RETRY, **options},
+        )
         self.wanted.append(wanted)
         return wanted
 
@@ -78,7 +85,7 @@ class Trial:
             "lock": [self.state / "state.lock"],
             "db": [database],
             "files": [self.files],
-            "partial": [w.partial for w in self.wanted],
+            "partial": [path for w in self.wanted for path in w.partials],
             "final": [w.path for w in self.wanted],
         }
         for suffix in ("wal", "shm", "journal"):
@@ -222,16 +229,27 @@ class Trial:
 
     def check_leftovers(self) -> None:
         expected = {w.path.name for w in self.wanted if not w.is_unwanted}
+        for path, data in self.kept.items():
+            expected.add(path.name)
+            if not path.exists() or path.read_bytes() != data:
+                self.fault(f"{path.name} is not what it was")
         found = {path.name for path in self.files.iterdir()}
         for name in sorted(found - expected):
             self.fault(f"left over: {name} of {(self.files / name).stat().st_size} bytes")
         aside = [path.name for path in self.state.iterdir() if "damaged" in path.name]
         if aside:
             self.fault(f"set aside: {aside}")
-        sessions = list((self.state / "sessions").iterdir())
-        if len(sessions) > 1:
-            self.fault(f"{len(sessions)} session files are left")
+        if len(self.sessions()) > 1:
+            # Dead ones are cleared away as a process starts, if no record names them any more.
+            another = self.launch()
+            another.close_stdin()
+            another.wait_exit()
+        if (count := len(self.sessions())) > 1:
+            self.fault(f"{count} session files are left")
         self.check_database(self.state / "towline.db")
+
+    def sessions(self) -> list[Path]:
+        return list((self.state / "sessions").iterdir())
 
     def close(self) -> None:
         for host in self.hosts:
