@@ -105,16 +105,16 @@ class ConnectionCut(Exception):
 
 
 class ScriptedServer:
-    """Listens on a free port of 127.0.0.1 from construction until `close`."""
+    """Listens on a port of 127.0.0.1, by preset a free one, from construction until `close`."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.resources: dict[str, Resource] = {}
         self.log: list[Request] = []
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._connections: set[socket.socket] = set()
         self._connection_count = 0
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=256)
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 

@@ -1,0 +1,124 @@
+"""What has to hold after a power loss, by what the host had sent and read before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from towline_client import JSON
+
+from power_loss.recording import Moment
+from power_loss.scenario import Item
+
+SECOND_NS = 1_000_000_000
+CHECKPOINT_BYTES, CHECKPOINT_NS = 8 << 20, 2 * SECOND_NS
+#: The flush of a checkpoint, and what else may lie between bytes that came and the record of them.
+FLUSH_NS = SECOND_NS
+
+
+@dataclass
+class Promise:
+    """What may be found of one item."""
+
+    item: Item
+    #: absent, running, paused, canceled, completed: the states that its record may be in.
+    states: set[str] = field(default_factory=lambda: {"absent"})
+    #: The start was sent, so that a host would send it again.
+    is_started: bool = False
+    priorities: set[int] = field(default_factory=lambda: {0})
+    #: Paths of the URL on the server.
+    sources: set[str] = field(default_factory=set)
+    #: (time, received bytes), as told.
+    progress: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """The file must be there."""
+        return self.states == {"completed"} or (self.states == {"absent"} and self.is_started)
+
+    @property
+    def told_bytes(self) -> int:
+        return self.progress[-1][1] if self.progress else 0
+
+    @property
+    def losable_bytes(self) -> int:
+        """What came in the larger of 8 MiB and 2 s before the last that was told, and in one flush."""
+        if not self.progress:
+            return 0
+        end, told = self.progress[-1]
+        by_size = [at for at, count in self.progress if count <= told - CHECKPOINT_BYTES]
+        if not by_size:
+            return told
+        begin = min(by_size[-1], end - CHECKPOINT_NS) - FLUSH_NS
+        before = [count for at, count in self.progress if at <= begin]
+        return told - (before[-1] if before else 0)
+
+
+def promises(items: Sequence[Item], moments: Sequence[Moment]) -> dict[str, Promise]:
+    """By item; `moments` are those before the power loss."""
+    found = {item.id: Promise(item, sources={f"/{item.id}"}) for item in items}
+    answers = {(m.process, json.dumps(m.message["id"])): m.message for m in moments if _is_answer(m)}
+    for moment in moments:
+        message, params = moment.message, moment.message.get("params", {})
+        if moment.is_sent:
+            promise = found.get(params.get("id", ""))
+            if promise is not None and message["method"] != "wait":
+                _apply(promise, message, answers.get((moment.process, json.dumps(message["id"]))))
+        elif (download := _download(message)) is not None:
+            _tell(found[download["id"]], moment, download["receivedBytes"])
+            if download["state"] == "completed" and "absent" not in found[download["id"]].states:
+                found[download["id"]].states = {"completed"}
+        elif message.get("method") == "progress":
+            _tell(found[params["id"]], moment, params["receivedBytes"])
+    return found
+
+
+def _is_answer(moment: Moment) -> bool:
+    return not moment.is_sent and "method" not in moment.message
+
+
+def _download(message: JSON) -> JSON | None:
+    """The Download that an answer or event carries."""
+    body = (
+        message.get("result") or (message.get("params") if message.get("method") == "changed" else None) or {}
+    )
+    download: JSON | None = body.get("download")
+    return download
+
+
+def _tell(promise: Promise, moment: Moment, received: int) -> None:
+    promise.progress.append((moment.time_ns, received))
+
+
+def _state(download: JSON) -> str:
+    if download["state"] in ("completed", "canceled"):
+        return str(download["state"])
+    return "paused" if download["state"] == "paused" and download["reason"] == "user" else "running"
+
+
+def _apply(promise: Promise, request: JSON, answer: JSON | None) -> None:
+    """Takes one request into account: what it may have done, or with its answer what it has done."""
+    method, params = request["method"], request["params"]
+    if answer is not None and "error" in answer:
+        return
+    sources = (
+        {params["url"][params["url"].index("/", 8) :]} if method == "update" and "url" in params else set()
+    )
+    priorities = {params["priority"]} if method == "update" and "priority" in params else set()
+    if answer is not None:
+        promise.sources = sources or promise.sources
+        promise.priorities = priorities or promise.priorities
+        promise.states = {"absent"} if method == "remove" else {_state(answer["result"]["download"])}
+        if method == "start":
+            promise.is_started = True
+        return
+    promise.sources |= sources
+    promise.priorities |= priorities
+    if method == "start":
+        promise.is_started = True
+        if "absent" in promise.states:
+            promise.states.add("paused" if params.get("startPaused") else "running")
+    elif method in ("pause", "resume", "cancel", "remove"):
+        after = {"pause": "paused", "resume": "running", "cancel": "canceled", "remove": "absent"}
+        promise.states.add(after[method])
