@@ -1,0 +1,277 @@
+"""States that the service itself left behind, by kills and by good ends, with downloads in every state.
+
+The files of a case lie where the service put them: records and marks name devices, inodes and absolute
+paths, so the data files are put back by renaming and rewriting, never by copying.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import subprocess
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scripted_server import Behaviour, Resource, ScriptedServer, content
+from support import QUICK_RETRY, finish, poll, sha256
+from towline_client import JSON, Towline, clean_environment
+
+#: Once renamed, and killed before the record says so: the first fsync of a directory follows the rename.
+KILL_AFTER_RENAME = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync")
+KILL_AFTER_RENAME += ("-e", "inject=fsync:signal=KILL:when=1")
+LAST_MODIFIED = "Wed, 01 Jan 2020 00:00:00 GMT"
+HELD_AT = 100_000
+NEVER_MS = 86_400_000
+PUBLISHED, SUMMED = "published", "summed"
+
+
+@dataclass
+class Source:
+    """What the server has for one download."""
+
+    name: str
+    data: bytes
+    url: str
+
+
+@dataclass
+class KeptFile:
+    """A data file as it was at the snapshot."""
+
+    path: Path
+    inode: int
+    data: bytes
+    mode: int
+
+
+@dataclass
+class Snapshot:
+    """One state directory with the data files that belong to it."""
+
+    name: str
+    state: Path
+    #: The downloads as a process reads them from the whole state, by id.
+    downloads: dict[str, JSON] = field(default_factory=dict)
+    files: list[KeptFile] = field(default_factory=list)
+
+    def state_files(self) -> list[str]:
+        return sorted(str(p.relative_to(self.state)) for p in self.state.rglob("*") if p.is_file())
+
+    def sessions(self) -> list[str]:
+        """Session files in an order that does not hang on their random names."""
+        names = [n for n in self.state_files() if n.startswith("sessions/")]
+        return sorted(names, key=lambda n: (-len(self.owned(n)), -(self.state / n).stat().st_size))
+
+    def owned(self, session: str) -> set[str]:
+        """The downloads whose marks lie in a session file."""
+        data = (self.state / session).read_bytes()
+        return {name for name in self.downloads if name.encode() + b"\0" in data}
+
+
+class Bases:
+    """The snapshots of one worker, and the one place where cases run."""
+
+    def __init__(self, binary: Path, folder: Path, server: ScriptedServer) -> None:
+        self.binary, self.folder, self.server = binary, folder, server
+        self.live = folder / "live"
+        self.state, self.files, self.home = self.live / "state", self.live / "files", self.live / "home"
+        self.sources: dict[str, Source] = {}
+        self.snapshots: list[Snapshot] = []
+
+    def process(self, *, prefix: tuple[str, ...] = (), state: Path | None = None) -> Towline:
+        arguments = ["--state-dir", str(state or self.state)]
+        environment = clean_environment(self.home)
+        return Towline(self.binary, arguments, env=environment, cwd=self.files, prefix=prefix)
+
+    # Making
+
+    def make(self) -> None:
+        """Makes all snapshots anew."""
+        shutil.rmtree(self.live, ignore_errors=True)
+        shutil.rmtree(self.folder / "snapshots", ignore_errors=True)
+        for directory in (self.files, self.home):
+            directory.mkdir(parents=True)
+        self.snapshots = []
+        self._make_published()
+        first, second = self.process(), self.process()
+        self._fill(first)
+        for name in ("other-a", "other-b"):
+            self._start_held(second, name)
+        # Its marks become durable two seconds after it began; by then those of all others are in their slots.
+        slow = Behaviour(rate=64_000, hold_after=160_000)
+        self._start(first, "durable", default=slow)
+        first.wait_received("durable", 160_000)
+        self._wait_for_marks(first)
+        first.kill()
+        second.kill()
+        for resource in self.server.resources.values():
+            resource.default = Behaviour()
+            resource.script.clear()
+        killed = self._copy_state("killed")
+        reader = self.process()
+        downloads = self._listed(reader)
+        reader.close_stdin()
+        reader.wait_exit()
+        ended = self._copy_state("ended")
+        for snapshot in (killed, ended):
+            self._finish(snapshot, downloads)
+        self._make_taken_over()
+
+    def _make_published(self) -> None:
+        source = self._source(PUBLISHED)
+        host = self.process(prefix=KILL_AFTER_RENAME)
+        host.send("start", {"id": PUBLISHED, "url": source.url, "path": str(self.files / PUBLISHED)})
+        host.process.wait(20)
+        host.killed = True
+        host.finish()
+        if not (self.files / PUBLISHED).exists():
+            raise AssertionError("the kill after the rename came too early")
+
+    def _fill(self, host: Towline) -> None:
+        host.call("configure", maxActive=16, maxActivePerHost=16)
+        self._start(host, "completed")
+        finish(host, "completed")
+        self._start(host, "failed", default=Behaviour(status=404))
+        finish(host, "failed")
+        self._start_held(host, "canceled")
+        host.call("cancel", id="canceled")
+        for name in ("paused", SUMMED, "modified"):
+            self._start_held(host, name)
+        self._start_held(host, "running")
+        self._start_held(host, "running-summed")
+        self._start_held(host, "named")
+        for name in ("paused", SUMMED, "named"):
+            host.wait_received(name, HELD_AT)
+            host.call("pause", id=name)
+        expired = [Behaviour(drop_after=60_000), Behaviour(status=403)]
+        self._start(host, "expired", script=expired, retry=QUICK_RETRY)
+        host.wait_state("expired", "waiting")
+        poll(lambda: host.call("get", id="expired")["download"]["reason"] == "needsUrl")
+        never = {"initialDelayMs": NEVER_MS, "maxDelayMs": NEVER_MS}
+        self._start(host, "waiting", default=Behaviour(status=503), retry=never)
+        host.wait_state("waiting", "waiting")
+        self._start(host, "never-run", startPaused=True)
+
+    def _wait_for_marks(self, host: Towline) -> None:
+        host.call("configure", maxActive=1)
+        self._start(host, "queued")
+        assert host.call("get", id="queued")["download"]["state"] == "queued"
+        sessions = self.state / "sessions"
+
+        def is_marked() -> bool:
+            data = b"".join(path.read_bytes() for path in sessions.iterdir())
+            return all(name in data for name in (b"running\0", b"modified\0", b"other-a\0", b"other-b\0"))
+
+        poll(is_marked, what="marks in the sessions' slots")
+
+    def _make_taken_over(self) -> None:
+        """All downloads belong to one more process, which was killed while it connected."""
+        gate = threading.Event()
+        for resource in self.server.resources.values():
+            resource.default = Behaviour(hold_head=gate)
+        host = self.process()
+        host.call("configure", maxActive=16, maxActivePerHost=16)
+        host.call("resume", all=True)
+        self.server.wait(lambda: len(self.server.in_progress()) >= 10)
+        poll(lambda: host.call("get", id=PUBLISHED)["download"]["state"] == "completed")
+        host.kill()
+        gate.set()
+        for resource in self.server.resources.values():
+            resource.default = Behaviour()
+        snapshot = self._copy_state("taken over")
+        reader = self.process()
+        downloads = self._listed(reader)
+        reader.kill()
+        self._finish(snapshot, downloads)
+
+    def _source(self, name: str, **resource: Any) -> Source:
+        number = len(self.sources) if name not in self.sources else list(self.sources).index(name)
+        data = content(1_000 + number, 180_000 + 7_919 * (number % 7))
+        self.server.add(f"/{name}", data, **resource)
+        self.sources[name] = Source(name, data, self.server.url(f"/{name}"))
+        return self.sources[name]
+
+    def _start(
+        self,
+        host: Towline,
+        name: str,
+        default: Behaviour | None = None,
+        script: list[Behaviour] | None = None,
+        **params: Any,
+    ) -> None:
+        validators = {"etag": None, "last_modified": LAST_MODIFIED} if name == "modified" else {}
+        source = self._source(name, **validators)
+        resource: Resource = self.server.resources[f"/{name}"]
+        resource.default = default or Behaviour()
+        if name == "modified":
+            dated = (("Date", "Thu, 02 Jan 2020 00:00:00 GMT"),)
+            resource.default.headers = dated
+        resource.then(*(script or []))
+        place = {"directory": str(self.files)} if name == "named" else {"path": str(self.files / name)}
+        if name.endswith(SUMMED):
+            params["checksum"] = {"algorithm": "sha256", "value": sha256(source.data)}
+        host.call("start", id=name, url=source.url, **place, **params)
+
+    def _start_held(self, host: Towline, name: str) -> None:
+        self._start(host, name, default=Behaviour(hold_after=HELD_AT))
+        host.wait_received(name, HELD_AT)
+
+    @staticmethod
+    def _listed(host: Towline) -> dict[str, JSON]:
+        return {d["id"]: d for d in host.call("list", limit=100)["downloads"]}
+
+    def _copy_state(self, name: str) -> Snapshot:
+        target = self.folder / "snapshots" / name.replace(" ", "-")
+        target.parent.mkdir(exist_ok=True)
+        copy_tree(self.state, target)
+        return Snapshot(name, target)
+
+    def _finish(self, snapshot: Snapshot, downloads: dict[str, JSON]) -> None:
+        snapshot.downloads = downloads
+        for path in sorted(self.files.iterdir()):
+            status = path.stat()
+            mode = stat.S_IMODE(status.st_mode)
+            snapshot.files.append(KeptFile(path, status.st_ino, path.read_bytes(), mode))
+        self.snapshots.append(snapshot)
+
+    # Putting back
+
+    def restore(self, snapshot: Snapshot) -> bool:
+        """Puts the snapshot's files back into place; false when one of their inodes is gone."""
+        found: dict[int, Path] = {}
+        for path in self.live.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                found[path.stat().st_ino] = path
+        kept = self.live / "kept"
+        kept.mkdir(exist_ok=True)
+        for file in snapshot.files:
+            if file.inode not in found:
+                return False
+            found[file.inode].rename(kept / str(file.inode))
+        shutil.rmtree(self.files)
+        shutil.rmtree(self.state, ignore_errors=True)
+        self.files.mkdir()
+        for file in snapshot.files:
+            (kept / str(file.inode)).rename(file.path)
+            with file.path.open("r+b") as stream:
+                stream.write(file.data)
+                stream.truncate(len(file.data))
+            file.path.chmod(file.mode)
+        for resource in self.server.resources.values():
+            resource.default = Behaviour()
+            resource.script.clear()
+        self.server.resources["/modified"].default = Behaviour(
+            headers=(("Date", "Thu, 02 Jan 2020 00:00:00 GMT"),)
+        )
+        return True
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """A copy with links, FIFOs and modes as they are."""
+    subprocess.run(["cp", "-a", "--", str(source), str(target)], check=True)
+
+
+def lacking() -> str | None:
+    return None if shutil.which("strace") else "strace"

@@ -1,0 +1,329 @@
+"""Mutated state: files of the state directory and partials are harmed, then the real service starts on them.
+
+A case takes one of the states that the service left behind (killed, with a write-ahead log and marks in
+several session files; read and ended since, the log merged; taken over by one more process and killed
+again; each with downloads that were paused, active, queued, waiting, completed, failed, canceled and
+killed between the rename and its record), harms one to three of its files, starts the service, lets
+everything go on from an honest server, starts anew what is not known any more, and looks at every file.
+
+What must hold: the process starts, or exits with 73 and touches nothing when the database is of a later
+or of another program; it never dies of a trap and answers everything; what is not known any more was
+said on standard error; harm to a session file or a partial costs no download; every file at a final name
+is whole and as the server has it; nothing outside the state and the downloads is touched; downloads that
+nothing was done to go on where they were.
+
+Not covered: bytes of a partial that were changed in place under a download without a checksum (nobody
+can tell); harm done while a process runs.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+from campaign import Campaign, Result
+from scripted_server import ScriptedServer
+from support import FINAL
+from towline_client import JSON, RPCError, Timeout, Towline
+
+from mutations.base_states import SUMMED, Bases, Snapshot, copy_tree, lacking
+from mutations.file_mutations import (
+    DATABASE,
+    FUTURE,
+    PARTIAL,
+    Mutation,
+    Outside,
+    mutate_partial,
+    mutate_state,
+)
+
+ANSWER_SECONDS = 15.0
+SETTLE_MS = 15_000
+CANNOT_START = 73
+
+
+class MutationCampaign(Campaign):
+    name = "mutations"
+    about = (
+        "harmed state files and partials: the service starts, says what it lost, and completes no wrong byte"
+    )
+    slice_cases = 500
+    whole_cases = 20_000
+
+    @classmethod
+    def lacks(cls) -> str | None:
+        return lacking()
+
+    def open(self) -> None:
+        self.server = ScriptedServer()
+        self.bases = Bases(self.binary, self.work, self.server)
+        self.bases.make()
+
+    def close(self) -> None:
+        self.server.close()
+
+    def run(self, index: int, random: Random, folder: Path) -> Result:
+        snapshot = self.bases.snapshots[index % len(self.bases.snapshots)]
+        if not self.bases.restore(snapshot):
+            self.bases.make()
+            snapshot = self.bases.snapshots[index % len(self.bases.snapshots)]
+            if not self.bases.restore(snapshot):
+                return Result(failures=["the rig cannot put the files back"])
+        shutil.rmtree(self.work / "outside", ignore_errors=True)
+        return Case(self.bases, snapshot, random, folder, Outside(self.work / "outside")).run()
+
+
+class Case:
+    """One case: its mutations, the run of the service on them, and what came of it."""
+
+    def __init__(
+        self, bases: Bases, snapshot: Snapshot, random: Random, folder: Path, outside: Outside
+    ) -> None:
+        self.bases, self.snapshot, self.random, self.folder = bases, snapshot, random, folder
+        self.outside = outside
+        self.result = Result()
+        self.mutations: list[Mutation] = []
+        self.stderr = ""
+        self.processes: list[Towline] = []
+
+    def run(self) -> Result:
+        self.mutate()
+        self.bases.server.log.clear()
+        try:
+            self.serve()
+        except (Timeout, RPCError, OSError) as error:
+            self.fail(f"{type(error).__name__}: {error}"[:1_000])
+        for process in self.processes:
+            process.finish()
+            self.result.failures += [f"rule of the wire: {text}" for text in process.violations]
+        self.check_files()
+        shutil.rmtree(self.bases.live / "aside", ignore_errors=True)
+        if self.result.failures:
+            told = "; ".join(map(str, self.mutations))
+            self.result.failures = [f"{text} [{self.snapshot.name}: {told}]" for text in self.result.failures]
+            (self.folder / "stderr").write_text(self.stderr)
+            shutil.copytree(self.bases.state, self.folder / "after", symlinks=True, ignore=only_files)
+        return self.result
+
+    def fail(self, text: str) -> None:
+        self.result.failures.append(text)
+
+    def count(self, name: str) -> None:
+        self.result.counts[name] += 1
+
+    # Harm
+
+    def mutate(self) -> None:
+        harmed_state = self.folder / "before"
+        copy_tree(self.snapshot.state, harmed_state)
+        aside = self.bases.live / "aside"
+        aside.mkdir(exist_ok=True)
+        partials = [f for f in self.snapshot.files if f.path.name.endswith(".towline") and f.data]
+        for _ in range(self.random.choice((1, 1, 1, 1, 1, 2, 2, 3))):
+            if self.random.random() < 0.2 and partials:
+                file = partials.pop(self.random.randrange(len(partials)))
+                self.mutations.append(mutate_partial(file, self.outside, aside, self.random))
+            else:
+                self.mutations.append(mutate_state(harmed_state, self.snapshot, self.outside, self.random))
+        for mutation in self.mutations:
+            self.count(f"{mutation.family}: {mutation.kind}")
+        # What the harming itself did (links made, files read) is not the service's doing.
+        self.outside.before = self.outside.look()
+        copy_tree(harmed_state, self.bases.state)
+
+    def harms(self, name: str) -> bool:
+        return any(m.harmed is None or name in m.harmed for m in self.mutations)
+
+    def has(self, test: Callable[[Mutation], bool]) -> bool:
+        return any(test(m) for m in self.mutations)
+
+    @property
+    def is_database_harmed(self) -> bool:
+        return self.has(lambda m: m.family == DATABASE)
+
+    @property
+    def says_damage(self) -> bool:
+        return "damaged" in self.stderr
+
+    # The service
+
+    def serve(self) -> None:
+        before = state_bytes(self.bases.state)
+        host, listed = self.begin()
+        if host is None:
+            self.check_refusal(before)
+            return
+        if self.has(lambda m: m.kind == FUTURE) and len(self.mutations) == 1:
+            self.fail("a database from the future was opened")
+        self.check_known(listed)
+        if listed:
+            host.call("resume", all=True, timeout=ANSWER_SECONDS)
+            failed = [d["id"] for d in listed.values() if d["state"] == "failed"]
+            if failed:
+                host.call("resume", ids=failed, timeout=ANSWER_SECONDS)
+            self.check_settled(host.call("wait", all=True, until="settled", timeoutMs=SETTLE_MS, timeout=20))
+        self.check_offsets(listed)
+        self.start_lost(host, listed)
+        self.check_downloads(self.listed(host))
+        host.close_stdin()
+        status = host.wait_exit(ANSWER_SECONDS)
+        self.stderr += host.stderr
+        if status not in (0, 1):
+            self.fail(f"exit status {status}")
+
+    def begin(self) -> tuple[Towline | None, dict[str, JSON]]:
+        """A process that has answered `list`; None if the state cannot be used."""
+        for attempt in range(2):
+            host = self.bases.process()
+            self.processes.append(host)
+            try:
+                listed = self.listed(host)
+                self.stderr += host.stderr
+                return host, listed
+            except RPCError as error:
+                # Damage that only a read met: the next process that is alone looks at everything.
+                if error.kind != "storageFailure" or attempt == 1:
+                    raise
+                self.count("damage met late")
+                host.close_stdin()
+                host.wait_exit(ANSWER_SECONDS)
+                self.stderr += host.stderr
+            except (Timeout, BrokenPipeError):
+                if host.process.poll() is None and "output ended" not in str(host.stderr):
+                    host.process.wait(5)
+                self.stderr += host.stderr
+                if host.process.returncode != CANNOT_START:
+                    raise
+                return None, {}
+        raise AssertionError("not reached")
+
+    @staticmethod
+    def listed(host: Towline) -> dict[str, JSON]:
+        answer = host.call("list", limit=100, timeout=ANSWER_SECONDS)
+        return {d["id"]: d for d in answer["downloads"]}
+
+    def check_refusal(self, before: dict[str, bytes]) -> None:
+        self.count("refused with 73")
+        if not self.has(lambda m: m.kind == FUTURE or m.is_identity_hit):
+            self.fail(f"does not start: {self.stderr.strip()}")
+        if state_bytes(self.bases.state) != before:
+            self.fail("the refused database was touched")
+        if "towline.db" not in self.stderr:
+            self.fail(f"the refusal names no file: {self.stderr.strip()}")
+
+    def start_lost(self, host: Towline, listed: dict[str, JSON]) -> None:
+        """What is not known any more is asked for anew, to the same place."""
+        lost = sorted(set(self.snapshot.downloads) - set(listed))
+        for name in lost:
+            path = str(self.bases.files / name)
+            url = self.bases.sources[name].url
+            host.call("start", id=name, url=url, path=path, ifExists="overwrite", timeout=ANSWER_SECONDS)
+        if lost:
+            self.count("downloads lost and said")
+            self.check_settled(host.call("wait", ids=lost, timeoutMs=SETTLE_MS, timeout=20))
+
+    # What must hold
+
+    def check_known(self, listed: dict[str, JSON]) -> None:
+        lost = sorted(set(self.snapshot.downloads) - set(listed))
+        if lost and not self.is_database_harmed:
+            self.fail(f"lost {', '.join(lost)}")
+        elif lost and not self.says_damage:
+            self.fail(f"lost without a word: {', '.join(lost)}")
+        for name, download in listed.items():
+            was = self.snapshot.downloads.get(name)
+            if was is None:
+                self.fail(f"an unknown download: {name!r}")
+                continue
+            for member in ("url", "path", "checksum"):
+                if was[member] != download[member] and not self.says_damage:
+                    self.fail(f"{name}: {member} is now {download[member]!r}")
+            if was["state"] != download["state"] and not self.harms(name):
+                self.fail(f"{name}: was {was['state']}, is {download['state']}")
+        if not lost:
+            self.count("nothing lost")
+
+    def check_settled(self, answer: JSON) -> None:
+        if answer["timedOut"]:
+            self.fail(f"did not settle: {answer}")
+
+    def check_offsets(self, listed: dict[str, JSON]) -> None:
+        """Downloads that nothing was done to ask for what is missing and nothing else."""
+        for name, was in self.snapshot.downloads.items():
+            if self.harms(name) or was["state"] in FINAL or name not in listed or was["totalBytes"] is None:
+                continue
+            starts = [r.range_start for r in self.bases.server.requests(f"/{name}")]
+            if not starts:
+                continue
+            self.result.refetched_bytes = max(self.result.refetched_bytes, was["receivedBytes"] - starts[0])
+            if starts[0] != was["receivedBytes"]:
+                self.fail(f"{name}: held {was['receivedBytes']} bytes and asked from {starts[0]}")
+            elif starts[0] > 0:
+                self.count("went on where it was")
+
+    def check_downloads(self, listed: dict[str, JSON]) -> None:
+        for name, download in listed.items():
+            was = self.snapshot.downloads.get(name)
+            if was is None:
+                continue
+            if download["state"] != "completed":
+                self.check_not_completed(name, was, download)
+            elif not self.is_right(name, Path(download["path"] or "/nowhere")):
+                self.fail(f"{name} is completed and wrong")
+
+    def check_not_completed(self, name: str, was: JSON, download: JSON) -> None:
+        if was["state"] == "canceled" and download["state"] == "canceled":
+            return
+        told = (download["state"], (download["error"] or {}).get("kind"))
+        kinds = {m.kind for m in self.mutations if m.family == PARTIAL and name in (m.harmed or ())}
+        if told == ("failed", "checksumMismatch") and name.endswith(SUMMED) and self.harms(name):
+            self.count("flip met by the checksum")
+        elif told == ("failed", "destinationConflict") and "file at the final name" in kinds:
+            self.count("destination taken meanwhile")
+        elif self.is_database_harmed and self.says_damage and download["state"] == "failed":
+            self.count("record damaged and said")
+        else:
+            self.fail(f"{name} ends {download['state']}, {download['reason']}, {download['error']}")
+
+    def is_right(self, name: str, path: Path) -> bool:
+        try:
+            if path.is_symlink():
+                return False
+            if path.read_bytes() == self.bases.sources[name].data:
+                return True
+        except OSError:
+            return False
+        if not name.endswith(SUMMED) and self.has(
+            lambda m: m.kind == "bit flip" and m.family == PARTIAL and name in (m.harmed or ())
+        ):
+            self.count("flip in a partial without checksum, not detectable")
+            return True
+        return False
+
+    def check_files(self) -> None:
+        """Whatever has a final name is whole and right, known or not."""
+        if self.outside.look() != self.outside.before:
+            self.fail("something outside was touched")
+        for name in self.bases.sources:
+            path = self.bases.files / name
+            if not path.exists() or self.is_right(name, path):
+                continue
+            if path.is_file() and path.read_bytes() == b"somebody else's":
+                continue
+            self.fail(f"the file {name} is wrong")
+
+
+def only_files(folder: str, names: list[str]) -> set[str]:
+    return {n for n in names if not (Path(folder) / n).is_file() and not (Path(folder) / n).is_dir()}
+
+
+def state_bytes(state: Path) -> dict[str, bytes]:
+    """The database and its log as they lie on disk; an empty log says nothing."""
+    names = ("towline.db", "towline.db-wal")
+    files = {name: state / name for name in names}
+    return {n: p.read_bytes() for n, p in files.items() if p.is_file() and p.stat().st_size}
+
+
+campaign_class = MutationCampaign
