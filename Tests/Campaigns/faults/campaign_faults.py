@@ -1,0 +1,63 @@
+"""Fault loops: every system call on files, of the data and of the state, fails once, or from then on.
+
+A case is one point of a fixed, shuffled list (points.py: 18 scenarios by side by call by n-th by errno by
+once or for ever): a service that runs its scenario (start, several at once, pause, cancel, remove, update,
+taking over what a killed process left, a damaged database, the end …) under a preloaded library (shim.c) in
+which that call fails. The calls are counted over all threads; those on data files and on the state
+directory are told apart. The library makes a failed flush lose what it was to flush, and a full disk take
+half of a write first. Then the fault ends: the disks are well again under the running service, or it is
+killed, or told to go, and another one starts. In the end everything has to come to its end. The seed
+chooses the contents and how the fault ends.
+
+What must hold: no death but a refusal to start (70, 73 or 74, with a word why) and no silence; requests
+answered, or refused with a kind for it; nothing but the whole file under a final name, flushed before it
+was renamed, its directory after; for a fault of the data that stays, the kind and errno in the state, and
+`waiting`, `diskFull` with all bytes held for a full disk; whatever was answered or told as completed still
+so after the process has ended; after the repair the same `start` completes with the right bytes, fetches
+nothing again that the service said it held (1 MiB after a kill), leaves no partial behind, and a sound
+database in its place.
+
+Not covered: locks that fail for ever (they are waited for, ten seconds each), calls that read directories
+(glibc opens those inside), reads through the mapped part of the database.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from random import Random
+
+from campaign import Campaign, Result
+from scripted_server import ScriptedServer
+
+from .points import POINTS
+from .shim import build
+from .stages import run_point
+
+
+class Faults(Campaign):
+    name = "faults"
+    about = (
+        "whatever system call fails, nothing crashes, nothing false is told, and all is well after the repair"
+    )
+    slice_cases = 200
+    whole_cases = len(POINTS)
+
+    @classmethod
+    def lacks(cls) -> str | None:
+        return None if shutil.which("gcc") else "gcc"
+
+    def open(self) -> None:
+        self.library = build(self.work)
+        self.server = ScriptedServer()
+
+    def close(self) -> None:
+        self.server.close()
+
+    def run(self, index: int, random: Random, folder: Path) -> Result:
+        point = POINTS[index % len(POINTS)]
+        self.server.log.clear()
+        return run_point(self.binary, self.library, self.server, folder, random, point, str(index))
+
+
+campaign_class = Faults
