@@ -44,6 +44,18 @@ package enum DownloadIntent: String, Sendable, CaseIterable {
     case paused
 }
 
+/// What lets bytes of two responses stand in one file.  The raw values are on the wire and on disk.
+package enum IdentityProof: String, Sendable, CaseIterable {
+    /// Both came under one strong validator.
+    case validated
+    /// The digest of the whole will tell.
+    case checksum
+    /// The length is the same, and a stretch of the bytes held was fetched again and was the same.
+    case probed
+    /// The length is the same, and the host takes the risk.
+    case trusted
+}
+
 /// How the current transfer began, which the wire's `transfer` member tells.
 package struct TransferOrigin: Equatable, Sendable {
     package enum Mode: String, Sendable, CaseIterable {
@@ -68,14 +80,19 @@ package struct TransferOrigin: Equatable, Sendable {
         case partialDamaged
         case encodedResponse
         case checksumMismatch
+        /// Bytes fetched once more to compare them were not those that are held.
+        case overlapDiffers
     }
     package var mode: Mode
     package var offset: Int64
     package var why: Why?
+    /// What the bytes that were held were joined on; nil when none were.
+    package var identity: IdentityProof?
 
-    package init(mode: Mode, offset: Int64, why: Why? = nil) {
+    package init(mode: Mode, offset: Int64, why: Why? = nil, identity: IdentityProof? = nil) {
         self.mode = mode
         self.offset = offset
         self.why = why
+        self.identity = identity
     }
 }

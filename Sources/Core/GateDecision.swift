@@ -59,6 +59,8 @@ package struct BodyPlan: Equatable, Sendable {
     /// The end of the body is the end of the file if this is nil.  If it is known and `entity.totalByteCount` is not,
     /// the body says nothing about the end: plan again.
     package var byteCount: Int64?
+    /// How many of the first bytes are held already: they must be the same, and are not written again.
+    package var overlapByteCount: Int64
     /// What to record of the file before the first byte is written.
     package var entity: Entity
     /// How the transfer begins, for the record and the wire.
@@ -73,6 +75,7 @@ package struct BodyPlan: Equatable, Sendable {
     package init(
         firstOffset: Int64,
         byteCount: Int64?,
+        overlapByteCount: Int64 = 0,
         entity: Entity,
         origin: TransferOrigin,
         discardsHeld: Bool,
@@ -81,6 +84,7 @@ package struct BodyPlan: Equatable, Sendable {
     ) {
         self.firstOffset = firstOffset
         self.byteCount = byteCount
+        self.overlapByteCount = overlapByteCount
         self.entity = entity
         self.origin = origin
         self.discardsHeld = discardsHeld
@@ -107,7 +111,7 @@ package struct RetryAdvice: Equatable, Sendable {
 
 /// What becomes of a response, decided before the first byte of its body.
 package enum GateDecision: Equatable, Sendable {
-    /// Write the body as planned.
+    /// Write the body as planned; if it overlaps what is held, only after a comparison: else `overlapDiffers`.
     case accept(BodyPlan)
     /// Ask there instead; the value of `Location`, which may be relative.  `RedirectPolicy` has to agree.
     case redirect(location: String)

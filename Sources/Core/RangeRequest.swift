@@ -6,11 +6,16 @@ package struct RangeRequest: Equatable, Hashable, Sendable {
     package var upperBound: Int64?
     /// The value for `If-Range`, exactly as the server once sent it; nil sends none.
     package var ifRange: String?
+    /// How many bytes from `lowerBound` on are held, and asked for only to be compared.
+    package var overlapByteCount: Int64
 
-    package init(lowerBound: Int64, upperBound: Int64? = nil, ifRange: String? = nil) {
+    package init(
+        lowerBound: Int64, upperBound: Int64? = nil, ifRange: String? = nil, overlapByteCount: Int64 = 0
+    ) {
         self.lowerBound = lowerBound
         self.upperBound = upperBound
         self.ifRange = ifRange
+        self.overlapByteCount = overlapByteCount
     }
 
     /// The range as `Range: bytes=` is followed by it: `100-199` or `100-`.

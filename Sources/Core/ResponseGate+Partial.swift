@@ -18,34 +18,68 @@ extension ResponseGate {
         }
         guard let asked = context.asked else { return unaskedPartialBody(context, range, entity) }
 
-        if let obstacle = identityObstacle(context, asked, entity) { return obstacle }
+        let proof: IdentityProof?
+        switch identity(context, asked, entity) {
+        case .proven(let found): proof = found
+        case .obstacle(let decision): return decision
+        }
         // Known twice over: what lies behind the known end belongs to another file.
         if let total = context.entity?.totalByteCount, range.upperBound > total {
             return changedWithoutBody(context, .totalChanged, status: 206)
         }
-        guard range.lowerBound == asked.lowerBound else { return unusable(context, .badRangeResponse) }
+        // The first byte that is wanted; caches that keep blocks begin earlier, at a block's start.
+        let wanted = asked.lowerBound + asked.overlapByteCount
+        let overlapByteCount = wanted - range.lowerBound
+        guard
+            range.lowerBound == asked.lowerBound
+                || range.lowerBound < asked.lowerBound && canCompare(context, from: range.lowerBound, overlapByteCount),
+            // Without one new byte it would be asked for ever.
+            range.upperBound > wanted
+        else { return unusable(context, .badRangeResponse) }
         // A server may send more than asked for; what lies beyond is not taken.
         let upperBound = min(range.upperBound, asked.upperBound ?? range.upperBound)
-        return .accept(resumed(context, from: range.lowerBound, to: upperBound, entity))
+        var plan = resumed(context, from: range.lowerBound, to: upperBound, entity)
+        plan.overlapByteCount = overlapByteCount
+        plan.origin.offset = wanted
+        plan.origin.identity = plan.origin.mode == .resumed ? proof : nil
+        return .accept(plan)
     }
 
-    /// Whether the bytes may stand beside those held; nil when they may.
-    private static func identityObstacle(
-        _ context: GateContext, _ asked: RangeRequest, _ entity: Entity
-    ) -> GateDecision? {
+    /// Whether the bytes before the first one wanted are few, and held.
+    private static func canCompare(_ context: GateContext, from offset: Int64, _ byteCount: Int64) -> Bool {
+        guard byteCount <= Limits.overlapByteCount, let overlap = ByteRange(offset, offset + byteCount) else {
+            return false
+        }
+        return context.held.contains(overlap)
+    }
+
+    /// Whether the bytes may stand beside those held.
+    private enum Identity {
+        /// They may; nil where none are held.
+        case proven(IdentityProof?)
+        case obstacle(GateDecision)
+    }
+
+    private static func identity(_ context: GateContext, _ asked: RangeRequest, _ entity: Entity) -> Identity {
         guard let known = context.entity else {
             // Bytes of nobody knows what.
-            if context.held.isEmpty || context.isTrusting { return nil }
-            return askAgainWhole(context, .noValidator, status: 206)
+            if context.held.isEmpty { return .proven(nil) }
+            if context.isTrusting { return .proven(context.proofWithoutValidator) }
+            return .obstacle(askAgainWhole(context, .noValidator, status: 206))
         }
         switch known.likeness(to: entity) {
-        case .same: return nil
-        case .different(let why): return changedWithoutBody(context, why, status: 206)
+        case .same: return .proven(.validated)
+        case .different(let why): return .obstacle(changedWithoutBody(context, why, status: 206))
         case .unproven:
-            if context.isTrusting { return nil }
             // An answer to `If-Range` may leave out Last-Modified, never an ETag that exists (RFC 9110, 15.3.7).
-            if asked.ifRange != nil, known.etag == nil, entity.lastModified == nil { return nil }
-            return askAgainWhole(context, .noValidator, status: 206)
+            if asked.ifRange != nil, known.etag == nil, entity.lastModified == nil { return .proven(.validated) }
+            if context.isTrusting { return .proven(context.proofWithoutValidator) }
+            if context.proofWithoutValidator == .probed, asked.overlapByteCount > 0,
+                known.totalByteCount != nil, entity.totalByteCount != nil
+            {
+                return .proven(.probed)
+            }
+            return .obstacle(askAgainWhole(context, .noValidator, status: 206))
         }
     }
 

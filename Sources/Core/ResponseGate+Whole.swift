@@ -68,8 +68,7 @@ extension ResponseGate {
             case .fail, .keepBoth: return .remoteChanged(why)
             }
         }
-        let isChange = why == .validatorChanged || why == .totalChanged
-        if isChange, !isSameFile, context.asked != nil, context.restartCount >= Limits.restartCount {
+        if why.isChange, !isSameFile, context.asked != nil, context.restartCount >= Limits.restartCount {
             return changesTooOften
         }
         var plan = plan

@@ -82,7 +82,7 @@ extension ResponseGate {
     /// The range cannot be had this way: ask for everything, if that was not tried too often.
     static func askAgainWhole(_ context: GateContext, _ why: TransferOrigin.Why, status: Int) -> GateDecision {
         if context.asked != nil, context.restartCount < Limits.restartCount { return .retryWithoutRange(why) }
-        if why == .validatorChanged || why == .totalChanged { return changesTooOften }
+        if why.isChange { return changesTooOften }
         return fail(.rangeUnsupported, "The server's answers to range requests cannot be used.", status: status)
     }
 
@@ -107,6 +107,15 @@ extension ResponseGate {
         fail(.remoteChanged, "The server's file changed again and again while it was downloaded.")
     }
 
+    /// The decision for a body whose first bytes are not those that are held.
+    package static func overlapDiffers(_ context: GateContext) -> GateDecision {
+        // A part that starts early though nobody asked for it is rather mislabelled.
+        guard let asked = context.asked, asked.overlapByteCount > 0 else {
+            return askAgainWhole(context, .badRangeResponse, status: 206)
+        }
+        return changedWithoutBody(context, .overlapDiffers, status: 206)
+    }
+
     /// The size limit's verdict on a length.
     static func sizeFailure(_ context: GateContext, totalByteCount: Int64?) -> GateDecision? {
         guard let limit = context.maxFileByteCount, let totalByteCount, totalByteCount > limit else { return nil }
@@ -114,9 +123,31 @@ extension ResponseGate {
     }
 }
 
+extension TransferOrigin.Why {
+    /// True when the file is another one, rather than the server not able to send part of it.
+    var isChange: Bool {
+        switch self {
+        case .validatorChanged, .totalChanged, .overlapDiffers: true
+        case .rangeIgnored, .rangeRejected, .badRangeResponse, .noValidator, .partialMissing, .partialDamaged,
+            .encodedResponse, .checksumMismatch:
+            false
+        }
+    }
+}
+
 extension GateContext {
-    /// True when bytes may be joined without a strong validator.
-    var isTrusting: Bool { ResumePlanner.isTrusting(resumePolicy, hasChecksum: hasChecksum) }
+    /// What bytes may be joined on where no strong validator tells that they belong together.
+    var proofWithoutValidator: IdentityProof? {
+        ResumePlanner.proofWithoutValidator(resumePolicy, hasChecksum: hasChecksum)
+    }
+
+    /// True when bytes may be joined without a strong validator, and without comparing any.
+    var isTrusting: Bool {
+        switch proofWithoutValidator {
+        case .checksum, .trusted: true
+        case .validated, .probed, nil: false
+        }
+    }
 
     /// Whether a later interruption could go on from the bytes of this entity.
     func canResume(_ entity: Entity) -> Bool {

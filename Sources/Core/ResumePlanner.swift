@@ -12,8 +12,8 @@ package enum ResumePlan: Equatable, Sendable {
 package enum ResumePlanner {
     /// The next request for a file of which `held` is there.
     ///
-    /// `entity` is nil while nothing is known.  With `strict` and `probe` only a strong validator or a checksum
-    /// makes bytes worth going on from; `trust` always does.
+    /// `entity` is nil while nothing is known.  With `strict` only a strong validator or a checksum makes bytes worth going
+    /// on from; `probe` asks for the end of what is held once more, to compare it; `trust` goes on from anything.
     package static func plan(
         entity: Entity?,
         held: ByteRangeSet,
@@ -31,7 +31,14 @@ package enum ResumePlanner {
         }
         let gap = firstGap(of: held, totalByteCount: total)
         let ifRange = quirks.isIfRangeBroken ? nil : entity?.strongValidator
-        return .range(RangeRequest(lowerBound: gap.lower, upperBound: gap.upper, ifRange: ifRange))
+        var request = RangeRequest(lowerBound: gap.lower, upperBound: gap.upper, ifRange: ifRange)
+        if proof(of: entity, resumePolicy: resumePolicy, hasChecksum: hasChecksum) == .probed {
+            request.overlapByteCount = min(gap.lower, Limits.overlapByteCount)
+            // A file that does not begin with bytes that are held has nothing to compare.
+            if request.overlapByteCount == 0 { return .whole(why: .noValidator) }
+            request.lowerBound -= request.overlapByteCount
+        }
+        return .range(request)
     }
 
     /// Why bytes that are held cannot be built on; nil when they can.
@@ -42,15 +49,28 @@ package enum ResumePlanner {
         // The offsets of an encoded answer are not those of the plain one, which a range may come from.
         if entity?.contentEncoding != nil { return .encodedResponse }
         if entity?.refusesRanges == true { return .rangeIgnored }
-        if entity?.strongValidator == nil, !isTrusting(resumePolicy, hasChecksum: hasChecksum) { return .noValidator }
-        return nil
+        return proof(of: entity, resumePolicy: resumePolicy, hasChecksum: hasChecksum) == nil ? .noValidator : nil
     }
 
-    /// True when bytes may be joined without a strong validator: a digest will tell, or the host takes the risk.
-    static func isTrusting(_ policy: ResumePolicy, hasChecksum: Bool) -> Bool {
+    /// What bytes of this entity can be joined on; nil when nothing would do.
+    static func proof(of entity: Entity?, resumePolicy: ResumePolicy, hasChecksum: Bool) -> IdentityProof? {
+        if entity?.strongValidator != nil { return .validated }
+        switch proofWithoutValidator(resumePolicy, hasChecksum: hasChecksum) {
+        // Besides the overlap, the length must be known to agree.
+        case .probed: return entity?.totalByteCount == nil ? nil : .probed
+        case let proof: return proof
+        }
+    }
+
+    /// What bytes may be joined on where no strong validator tells that they belong together.
+    ///
+    /// A checksum outranks the policy: it judges the whole in the end.
+    static func proofWithoutValidator(_ policy: ResumePolicy, hasChecksum: Bool) -> IdentityProof? {
+        if hasChecksum { return .checksum }
         switch policy {
-        case .trust: true
-        case .strict, .probe: hasChecksum
+        case .strict: return nil
+        case .probe: return .probed
+        case .trust: return .trusted
         }
     }
 

@@ -60,6 +60,40 @@ struct BodyBuffers {
         return taken
     }
 
+    /// Whether the bytes that wait begin with these.
+    func starts(with bytes: [UInt8]) -> Bool {
+        var left = bytes[...]
+        for buffer in full + (current.map { [$0] } ?? []) {
+            let part = left.prefix(buffer.count)
+            // Safety: neither pointer leaves its block.
+            let isEqual = buffer.withBytes { held in
+                unsafe held.withUnsafeBytes { held in
+                    unsafe part.withUnsafeBytes { unsafe held.prefix($0.count).elementsEqual($0) }
+                }
+            }
+            if !isEqual { return false }
+            left = left.dropFirst(part.count)
+        }
+        return left.isEmpty
+    }
+
+    /// Drops so many of the first bytes, as far as they are still here; says how many that were.
+    mutating func dropFirst(_ byteCount: Int) -> Int {
+        var left = byteCount
+        while left > 0, let first = full.first {
+            let part = min(left, first.count)
+            first.dropFirst(part)
+            left -= part
+            if first.count == 0 { give(full.removeFirst()) }
+        }
+        if let current {
+            let part = min(left, current.count)
+            current.dropFirst(part)
+            left -= part
+        }
+        return byteCount - left
+    }
+
     /// Drops so many of the last bytes, as far as they are still here; says how many that were.
     mutating func dropLast(_ byteCount: Int) -> Int {
         var left = byteCount

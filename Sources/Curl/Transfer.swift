@@ -95,6 +95,14 @@ package import Platform
         return taken
     }
 
+    /// Whether the body bytes in the buffers begin with these.
+    package func bufferedBytesStart(with bytes: [UInt8]) -> Bool { buffers.starts(with: bytes) }
+
+    /// Drops so many body bytes from the front of the buffers, as if they had been taken.
+    package func dropBufferedBytes(_ byteCount: Int) {
+        takenByteCount += Int64(buffers.dropFirst(byteCount))
+    }
+
     /// Gives the empty buffers back.
     package func takeUnusedBuffers() -> [IOBuffer] { buffers.takeUnused() }
 

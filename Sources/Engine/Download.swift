@@ -108,6 +108,8 @@ final class Exchange {
     let asked: RangeRequest?
     /// Nil until the gate has accepted the response.
     var plan: BodyPlan?
+    /// The bytes that the body must begin with before it is taken; nil when there is nothing to compare.
+    var comparison: OverlapComparison?
     /// Where the next buffer that leaves the transfer belongs in the file.
     var nextOffset: Int64 = 0
     /// Buffers in the transfer, gathered, or on their way to the disk.

@@ -160,9 +160,18 @@ extension DownloadEngine {
             exchange.transfer === transfer
         else { return }
         exchange.lastNewsAt = now
-        if exchange.plan == nil, let head = transfer.head { judge(download, exchange, head) }
+        if exchange.plan == nil, exchange.comparison == nil, let head = transfer.head {
+            judge(download, exchange, head)
+        }
         // The verdict may have dropped or replaced the exchange.
         guard download.exchange === exchange else { return }
+        if exchange.comparison != nil { return compareOverlap(download, exchange) }
+        goOn(download, exchange)
+    }
+
+    /// Moves what has come of a body on, or ends the exchange with it.
+    func goOn(_ download: Download, _ exchange: Exchange) {
+        let transfer = exchange.transfer
         if let plan = exchange.plan {
             advancedIDs.insert(download.id)
             // First, since a body may end in the turn that it began in.
@@ -195,7 +204,14 @@ extension DownloadEngine {
     private func judge(_ download: Download, _ exchange: Exchange, _ head: ResponseHead) {
         addHop(download, exchange, head)
         download.cookies.store(head.values("Set-Cookie"), from: exchange.url.origin)
-        let context = GateContext(
+        let decision = ResponseGate.decide(gateContext(download, exchange), head)
+        guard case .accept(let plan) = decision else { return carryOut(decision, download, exchange) }
+        if plan.overlapByteCount > 0 { return beginComparing(download, exchange, plan, head) }
+        accept(download, exchange, plan, head)
+    }
+
+    func gateContext(_ download: Download, _ exchange: Exchange) -> GateContext {
+        GateContext(
             entity: download.record.entity,
             held: download.partial.submitted,
             asked: exchange.asked,
@@ -208,8 +224,10 @@ extension DownloadEngine {
             restartCount: download.restartCount,
             quirks: download.quirks
         )
-        let decision = ResponseGate.decide(context, head)
-        if case .accept(let plan) = decision { return accept(download, exchange, plan, head) }
+    }
+
+    /// Does what the gate says about a response whose body is of no use.
+    func carryOut(_ decision: GateDecision, _ download: Download, _ exchange: Exchange) {
         recordTimes(download, exchange)
         dropExchange(download)
         switch decision {
@@ -242,14 +260,14 @@ extension DownloadEngine {
         }
     }
 
-    private func accept(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ head: ResponseHead) {
+    func accept(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ head: ResponseHead) {
         var plan = plan
         if plan.origin.mode == .fresh, let why = download.lossReason {
             plan.origin = TransferOrigin(mode: .restarted, offset: 0, why: why)
         }
         download.lossReason = nil
         exchange.plan = plan
-        exchange.nextOffset = plan.firstOffset
+        exchange.nextOffset = plan.firstOffset + plan.overlapByteCount
         exchange.lastFlushAt = now
         if plan.discardsHeld {
             download.restartCount += 1

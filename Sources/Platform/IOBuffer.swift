@@ -28,6 +28,13 @@
         return part
     }
 
+    /// Drops so many of the first bytes, or all there are; those behind them move up.
+    package func dropFirst(_ byteCount: Int) {
+        let dropped = min(max(0, byteCount), count)
+        count -= dropped
+        if count > 0 { unsafe memory.copyMemory(from: memory + dropped, byteCount: count) }
+    }
+
     /// Lends the filled bytes.
     package func withBytes<Result, Failure: Error>(
         _ body: (borrowing RawSpan) throws(Failure) -> Result

@@ -29,6 +29,8 @@ package struct DownloadRecord: Equatable, Sendable {
     package var path: String?
     package var partialPath: String?
     package var partial: FileIdentity?
+    /// Partial files of versions that the server no longer has, which the client wants to keep; the oldest first.
+    package var keptPaths: [String] = []
     package var ifExists: IfExists
     package var checksum: Checksum?
     package var optionsText: String
@@ -53,6 +55,8 @@ package struct DownloadRecord: Equatable, Sendable {
     /// Failures in a row without a byte gained.
     package var failureCount: Int64
     package var transfer: TransferOrigin?
+    /// False when a body that was cut off would have looked like one that ended; nil until a response told.
+    package var isLengthVerified: Bool?
     package var retryAtMilliseconds: Int64?
     package var failure: DownloadFailure?
     package var createdAtMilliseconds: Int64

@@ -1,4 +1,5 @@
 package import Core
+internal import JSON
 internal import Platform
 
 /// The columns of a record, in the order in which they are bound (from 1) and read (from 0).
@@ -13,6 +14,7 @@ enum RecordColumn: Int32, CaseIterable {
     case partialPath
     case partialDevice
     case partialInode
+    case keptPaths
     case ifExists
     case checksum
     case options
@@ -39,6 +41,8 @@ enum RecordColumn: Int32, CaseIterable {
     case transferMode
     case transferOffset
     case transferWhy
+    case transferIdentity
+    case lengthVerified
     case retryAt
     case errorKind
     case errorMessage
@@ -120,6 +124,8 @@ extension Statement {
         try bind(.transferMode, record.transfer?.mode.rawValue)
         try bind(.transferOffset, record.transfer?.offset)
         try bind(.transferWhy, record.transfer?.why?.rawValue)
+        try bind(.transferIdentity, record.transfer?.identity?.rawValue)
+        try bind(.lengthVerified, record.isLengthVerified.map { $0 ? 1 : 0 })
         try bind(.retryAt, record.retryAtMilliseconds)
         try bind(record.failure)
         try bind(.createdAt, record.createdAtMilliseconds)
@@ -147,6 +153,8 @@ extension Statement {
         try bind(.partialPath, record.partialPath)
         try bind(.partialDevice, record.partial.map { Int64(bitPattern: $0.device) })
         try bind(.partialInode, record.partial.map { Int64(bitPattern: $0.inode) })
+        let kept = JSONValue.array(record.keptPaths.map { .string($0) })
+        try bind(.keptPaths, record.keptPaths.isEmpty ? nil : String(decoding: kept.serialized(), as: UTF8.self))
     }
 
     private borrowing func bind(_ entity: Entity?) throws(StoreError) {
@@ -231,6 +239,9 @@ extension Statement {
         record.path = optionalText(RecordColumn.path.rawValue)
         record.partialPath = optionalText(RecordColumn.partialPath.rawValue)
         record.partial = identity(.partialDevice, .partialInode)
+        if let text = optionalText(RecordColumn.keptPaths.rawValue), let kept = try? parseJSON(text) {
+            record.keptPaths = kept.array?.compactMap { $0.string } ?? []
+        }
     }
 
     private borrowing func readProgress(into record: inout DownloadRecord) {
@@ -238,8 +249,10 @@ extension Statement {
         record.failureCount = integer(RecordColumn.failureCount.rawValue)
         if let mode: TransferOrigin.Mode = word(.transferMode) {
             let offset = integer(RecordColumn.transferOffset.rawValue)
-            record.transfer = TransferOrigin(mode: mode, offset: offset, why: word(.transferWhy))
+            record.transfer = TransferOrigin(
+                mode: mode, offset: offset, why: word(.transferWhy), identity: word(.transferIdentity))
         }
+        record.isLengthVerified = optionalInteger(RecordColumn.lengthVerified.rawValue).map { $0 != 0 }
         record.retryAtMilliseconds = optionalInteger(RecordColumn.retryAt.rawValue)
         record.transferredByteCount = integer(RecordColumn.transferredByteCount.rawValue)
         record.wastedByteCount = integer(RecordColumn.wastedByteCount.rawValue)

@@ -8,7 +8,7 @@ package enum Schema {
     package static let applicationID: Int64 = 0x746f_776c
 
     /// Statements that lead from version n to n + 1; published ones never change.
-    static let migrations: [String] = [first]
+    static let migrations: [String] = [first, second]
 
     /// Downloads that are not final.  Indexes and queries must say it alike to fit together.
     static let notFinal = "state NOT IN ('completed','failed','canceled')"
@@ -42,6 +42,13 @@ package enum Schema {
         CREATE TABLE removed(revision INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
         CREATE TABLE yielding(session INTEGER PRIMARY KEY);
         CREATE TABLE handover(id TEXT PRIMARY KEY) WITHOUT ROWID;
+        """
+
+    // `keptPaths` is a JSON array of strings; NULL when empty.
+    private static let second = """
+        ALTER TABLE download ADD COLUMN transferIdentity TEXT;
+        ALTER TABLE download ADD COLUMN lengthVerified INTEGER;
+        ALTER TABLE download ADD COLUMN keptPaths TEXT;
         """
 
     /// What a database is to this program.

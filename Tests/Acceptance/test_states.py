@@ -148,7 +148,7 @@ def test_pause_keeps_the_bytes_and_resume_asks_for_the_rest(
     host.call("resume", id=download["id"])
     done = finish(host, download["id"])
     assert (work / "f").read_bytes() == held.data
-    assert done["transfer"] == {"mode": "resumed", "offset": held.after, "why": None}
+    assert done["transfer"] == {"mode": "resumed", "offset": held.after, "why": None, "identity": "validated"}
     second = server.requests("/held")[1]
     assert (second.range_start, second.if_range, second.status) == (held.after, '"v1"', 206)
 

@@ -161,7 +161,7 @@ def test_a_completed_download_tells_what_it_is(host: Towline, server: ScriptedSe
     assert done["contentType"] == "application/octet-stream"
     assert done["error"] is None
     assert (done["metadata"], done["priority"]) == ({"k": [1]}, 3)
-    assert done["transfer"] == {"mode": "fresh", "offset": 0, "why": None}
+    assert done["transfer"] == {"mode": "fresh", "offset": 0, "why": None, "identity": None}
     assert done["attempt"] == 1
 
 

@@ -58,6 +58,8 @@ enum Stage {
 enum Verdict: Equatable, Sendable {
     case fresh(Int64?)
     case resumed(Int64, Int64)
+    /// Resumed after a comparison: where the body begins, how much of it is compared, how much is new.
+    case compared(Int64, overlap: Int64, new: Int64)
     case restarted(TransferOrigin.Why)
     case redirect(String)
     case finished
@@ -90,8 +92,11 @@ enum Verdict: Equatable, Sendable {
     private static func accepted(_ plan: BodyPlan) -> Verdict {
         switch plan.origin.mode {
         case .fresh where plan.firstOffset == 0 && !plan.discardsHeld: .fresh(plan.byteCount)
-        case .resumed where plan.origin.offset == plan.firstOffset && !plan.discardsHeld:
-            .resumed(plan.firstOffset, plan.byteCount ?? -1)
+        case .resumed where plan.origin.offset != plan.firstOffset + plan.overlapByteCount || plan.discardsHeld: .odd
+        case .resumed where plan.overlapByteCount == 0: .resumed(plan.firstOffset, plan.byteCount ?? -1)
+        case .resumed:
+            .compared(
+                plan.firstOffset, overlap: plan.overlapByteCount, new: (plan.byteCount ?? -1) - plan.overlapByteCount)
         case .restarted where plan.firstOffset == 0 && plan.discardsHeld: plan.origin.why.map(Verdict.restarted) ?? .odd
         default: .odd
         }

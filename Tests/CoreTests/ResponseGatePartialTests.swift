@@ -24,10 +24,13 @@ import Testing
     @Test(arguments: [
         gateRow(
             "no Content-Range", asked, Stage.head(206, ["Content-Length": "150"]), .withoutRange(.badRangeResponse)),
-        gateRow("starts early", asked, Stage.part("bytes 40-199/200", length: "160"), .withoutRange(.badRangeResponse)),
         gateRow("starts late", asked, Stage.part("bytes 60-199/200", length: "140"), .withoutRange(.badRangeResponse)),
         gateRow(
-            "the whole file", asked, Stage.part("bytes 0-199/200", length: "200"), .withoutRange(.badRangeResponse)),
+            "starts early, and ends before what is wanted", asked, Stage.part("bytes 40-49/200", length: "10"),
+            .withoutRange(.badRangeResponse)),
+        gateRow(
+            "starts early, where nothing is held", Stage.resuming { $0.held = ByteRangeSet(45, 50) },
+            Stage.part("bytes 40-199/200", length: "160"), .withoutRange(.badRangeResponse)),
         gateRow("body of the whole file", asked, Stage.part(length: "200"), .withoutRange(.badRangeResponse)),
         gateRow("body too short", asked, Stage.part(length: "120"), .withoutRange(.badRangeResponse)),
         gateRow("unsatisfied form", asked, Stage.part("bytes */200"), .withoutRange(.badRangeResponse)),
@@ -67,10 +70,41 @@ import Testing
             Stage.part(["ETag": "\"v2\""]), .fail(.remoteChanged)),
         gateRow(
             "never a right range", Stage.resuming { $0.restartCount = Limits.restartCount },
-            Stage.part("bytes 40-199/200", length: "160"), .fail(.rangeUnsupported)),
+            Stage.part("bytes 60-199/200", length: "140"), .fail(.rangeUnsupported)),
     ])
     func `a part of another version is refused`(row: GateRow) {
         #expect(verdict(row) == row.expected)
+    }
+
+    @Test(arguments: [
+        gateRow(
+            "by 10 bytes", asked, Stage.part("bytes 40-199/200", length: "160"), .compared(40, overlap: 10, new: 150)),
+        gateRow(
+            "the whole file", asked, Stage.part("bytes 0-199/200", length: "200"),
+            .compared(0, overlap: 50, new: 150)),
+        gateRow(
+            "a subset", asked, Stage.part("bytes 40-50/200", length: "11"), .compared(40, overlap: 10, new: 1)),
+        gateRow(
+            "of another version", asked, Stage.part("bytes 40-199/200", length: "160", ["ETag": "\"v2\""]),
+            .withoutRange(.validatorChanged)),
+    ])
+    func `a part that starts early is compared with what is held`(row: GateRow) {
+        #expect(verdict(row) == row.expected)
+    }
+
+    @Test(
+        arguments: [
+            Row("64 KiB", 65_536, .compared(934_464, overlap: 65_536, new: 1_000_000)),
+            Row("one more", 65_537, .withoutRange(.badRangeResponse)),
+        ] as [Row<Int64, Verdict>])
+    func `no more is compared than is read at once`(row: Row<Int64, Verdict>) {
+        let context = Stage.resuming {
+            $0.entity?.totalByteCount = 2_000_000
+            $0.held = ByteRangeSet(0, 1_000_000)
+            $0.asked = RangeRequest(lowerBound: 1_000_000, upperBound: 2_000_000, ifRange: Stage.etag)
+        }
+        let head = Stage.part("bytes \(1_000_000 - row.input)-1999999/2000000", length: nil)
+        #expect(Verdict(ResponseGate.decide(context, head)) == row.expected)
     }
 
     private static func dated(ifRange: String?) -> GateContext {

@@ -43,7 +43,8 @@ import Testing
                 [
                     RangeRequest(lowerBound: 50, upperBound: 200, ifRange: $0.entity?.strongValidator),
                     RangeRequest(lowerBound: 50, ifRange: $0.entity?.strongValidator),
-                    RangeRequest(lowerBound: 50, upperBound: 80), nil,
+                    RangeRequest(lowerBound: 50, upperBound: 80), RangeRequest(lowerBound: 40, overlapByteCount: 10),
+                    nil,
                 ], &generator)
             $0.onChange = pick(OnChange.allCases, &generator)
             $0.resumePolicy = pick(ResumePolicy.allCases, &generator)
@@ -87,7 +88,11 @@ import Testing
         }
         // Bytes are added to those held.
         guard isPart, let asked = context.asked else { return "adds what is no part" }
-        if plan.firstOffset != asked.lowerBound { return "adds at the wrong offset" }
+        let wanted = asked.lowerBound + asked.overlapByteCount
+        if plan.firstOffset + plan.overlapByteCount != wanted { return "adds at the wrong offset" }
+        if let overlap = ByteRange(plan.firstOffset, wanted), !context.held.contains(overlap) {
+            return "compares with nothing"
+        }
         if let upper = asked.upperBound, plan.firstOffset + (plan.byteCount ?? .max / 2) > upper {
             return "takes more than was asked for"
         }
@@ -100,6 +105,7 @@ import Testing
         }
         let isTrusting = context.hasChecksum || context.resumePolicy == .trust
         let isProven = context.entity?.strongValidator != nil
-        return isTrusting || isProven ? nil : "adds without proof"
+        let isProbed = context.resumePolicy == .probe && plan.overlapByteCount > 0
+        return isTrusting || isProven || isProbed ? nil : "adds without proof"
     }
 }

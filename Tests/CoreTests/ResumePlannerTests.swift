@@ -21,6 +21,13 @@ import Testing
     private static func rest(_ lower: Int64, _ upper: Int64?, _ ifRange: String? = Stage.etag) -> ResumePlan {
         .range(RangeRequest(lowerBound: lower, upperBound: upper, ifRange: ifRange))
     }
+    private static func probing(_ change: (inout Input) -> Void = { _ in }) -> Input {
+        Input {
+            $0.entity = Stage.weakEntity
+            $0.policy = .probe
+            change(&$0)
+        }
+    }
     private static let holes = ByteRangeSet([ByteRange(0, 50), ByteRange(80, 90)].compactMap { $0 })
 
     @Test(
@@ -49,6 +56,20 @@ import Testing
                     $0.entity = Stage.weakEntity
                     $0.policy = .trust
                 }, rest(50, 200, nil)),
+            Row("strong, probing", Input { $0.policy = .probe }, rest(50, 200)),
+            Row("weak, probing", probing(), .range(RangeRequest(lowerBound: 0, upperBound: 200, overlapByteCount: 50))),
+            Row(
+                "weak, probing, much held",
+                probing {
+                    $0.entity?.totalByteCount = 2_000_000
+                    $0.held = ByteRangeSet(0, 1_000_000)
+                }, .range(RangeRequest(lowerBound: 934_464, upperBound: 2_000_000, overlapByteCount: 65_536))),
+            Row(
+                "weak, probing, gap at the start", probing { $0.held = ByteRangeSet(50, 60) }, .whole(why: .noValidator)
+            ),
+            Row("weak, probing, no length", probing { $0.entity?.totalByteCount = nil }, .whole(why: .noValidator)),
+            Row("nothing known, probing", probing { $0.entity = nil }, .whole(why: .noValidator)),
+            Row("weak, probing, checksum", probing { $0.hasChecksum = true }, rest(50, 200, nil)),
             Row("weak, strict", Input { $0.entity = Stage.weakEntity }, .whole(why: .noValidator)),
             Row("nothing known", Input { $0.entity = nil }, .whole(why: .noValidator)),
             Row("HTTP/1.0", Input { $0.entity?.isHTTP11 = false }, .whole(why: .noValidator)),

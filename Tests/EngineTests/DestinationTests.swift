@@ -179,7 +179,7 @@ struct DestinationTests {
         try FileManager.default.moveItem(atPath: inner + "-away", toPath: inner)
         try await host.perform(.resume, id)
         let end = await host.event { $0.id == id && $0.state == .completed }
-        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 200_000))
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 200_000, identity: .validated))
         #expect(contents(path) == bytes)
     }
 

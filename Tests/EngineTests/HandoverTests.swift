@@ -43,7 +43,7 @@ struct HandoverTests {
         try await second.perform(.resume, id)
         let end = await second.end(id)
         #expect(end.state == .completed)
-        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 1_000_000))
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 1_000_000, identity: .validated))
         #expect(contents(path) == bytes)
         let told = await first.event { $0.id == id && $0.state == .paused }
         #expect(told.owner == Ownership.none)

@@ -50,7 +50,7 @@ struct ResumeTests {
         #expect(resumed.download.state == .queued)
         let end = await host.end(id)
         #expect(end.state == .completed)
-        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 1_500_000))
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 1_500_000, identity: .validated))
         #expect(contents(path) == bytes)
         let second = try #require(server.requests.last)
         #expect(second.value("Range") == "bytes=1500000-3999999")
@@ -100,7 +100,7 @@ struct ResumeTests {
         #expect(try await second.get(id).receivedByteCount == 3_000_000)
         #expect(try await second.resumeInterrupted() == 1)
         let end = await second.end(id)
-        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 3_000_000))
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 3_000_000, identity: .validated))
         #expect(contents(path) == bytes)
     }
 

@@ -81,7 +81,7 @@ struct RetryTests {
         #expect(waiting.failure?.kind == .stalled)
         #expect(waiting.receivedByteCount >= 100_000)
         let end = await host.end(id)
-        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 100_000))
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 100_000, identity: .validated))
         #expect(contents(path) == bytes)
     }
 
@@ -109,7 +109,7 @@ struct RetryTests {
         #expect(resumed.download.attempt == 2)
         #expect(resumed.download.receivedByteCount == 150_000)
         let end = await host.event { $0.id == id && $0.state == .completed }
-        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 150_000))
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 150_000, identity: .validated))
         #expect(end.attempt == 2)
         #expect(contents(path) == bytes)
     }

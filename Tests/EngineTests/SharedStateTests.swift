@@ -57,7 +57,7 @@ struct SharedStateTests {
         signal.set()
         #expect(try await second.resumeInterrupted() == 1)
         let end = await second.end(id)
-        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 600_000))
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 600_000, identity: .validated))
         #expect(contents(path) == bytes)
         second.stop()
     }

@@ -42,7 +42,7 @@ struct UpdateTests {
         let end = await host.end(id)
         #expect(end.state == .completed)
         #expect(end.failure == nil)
-        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 1_200_000))
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 1_200_000, identity: .validated))
         #expect(contents(path) == bytes)
     }
 

@@ -25,6 +25,24 @@ import Testing
         #expect(try client.get("a").record.id == "a")
     }
 
+    @Test func `a database of the first version is brought up to this one`() throws {
+        let directory = TemporaryDirectory()
+        do {
+            let client = try Client(directory)
+            _ = try client.create(record("a"))
+        }
+        let added = ["transferIdentity", "lengthVerified", "keptPaths"]
+        let downgrade = added.map { "ALTER TABLE download DROP COLUMN \($0);" }.joined()
+        try run(downgrade + "PRAGMA user_version=1", in: directory)
+        let client = try Client(directory)
+        #expect(try client.get("a").record.keptPaths.isEmpty)
+        var new = record("b")
+        new.keptPaths = ["/f.towline"]
+        _ = try client.create(new)
+        #expect(try client.get("b").record.keptPaths == new.keptPaths)
+        #expect(client.store.diagnostics.isEmpty)
+    }
+
     @Test func `a schema from the future is left alone`() throws {
         let directory = TemporaryDirectory()
         do { _ = try Client(directory) }

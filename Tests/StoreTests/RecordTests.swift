@@ -36,7 +36,9 @@ import Testing
         record.written = try progress(id, attempt: 3, ByteRangeSet(0, 150))
         record.slotIndex = 4
         record.failureCount = 2
-        record.transfer = TransferOrigin(mode: .restarted, offset: 17, why: .validatorChanged)
+        record.transfer = TransferOrigin(mode: .restarted, offset: 17, why: .validatorChanged, identity: .probed)
+        record.isLengthVerified = false
+        record.keptPaths = ["/a\nb.towline", "/ü\".towline"]
         record.retryAtMilliseconds = 1_800_000_000_000
         record.failure = DownloadFailure(
             .diskFull,

@@ -62,7 +62,10 @@ extension DownloadSnapshot {
 
 extension TransferOrigin {
     func encoded() -> JSONObject {
-        ["mode": .string(mode.rawValue), "offset": .integer(offset), "why": .optional(why?.rawValue)]
+        [
+            "mode": .string(mode.rawValue), "offset": .integer(offset), "why": .optional(why?.rawValue),
+            "identity": .optional(identity?.rawValue),
+        ]
     }
 }
 

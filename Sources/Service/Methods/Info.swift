@@ -46,7 +46,7 @@ extension Session {
                 "checksums": .array(Checksum.Algorithm.allCases.map { .string($0.rawValue) }),
                 "ifExists": .array(IfExists.allCases.map { .string($0.rawValue) }),
                 "onChange": ["restart", "fail"],
-                "resumePolicies": ["strict"],
+                "resumePolicies": ["strict", "probe", "trust"],
                 "schemes": ["http", "https"],
                 "events": ["changed", "progress", "eventsLost"],
             ],

@@ -33,7 +33,7 @@ extension MethodDescription {
             ),
             Member(
                 "resumePolicy",
-                .choice(["strict"]),
+                .choice(ResumePolicy.self),
                 "How much proof a resume needs.",
                 defaultValue: "strict"
             ),
@@ -85,6 +85,7 @@ private func startDownload(
     if let object = params["checksum"]?.object { options.checksum = try Checksum(object, at: "checksum") }
     if let text = params["ifExists"]?.string { options.ifExists = IfExists(rawValue: text) ?? .error }
     if let text = params["onChange"]?.string { options.onChange = OnChange(rawValue: text) ?? .restart }
+    if let text = params["resumePolicy"]?.string { options.resumePolicy = ResumePolicy(rawValue: text) ?? .strict }
     if let count = params["maxFileBytes"]?.integer { options.maxFileByteCount = count }
     if let priority = params["priority"]?.integer { options.priority = priority }
     options.isBackground = params["background"]?.bool ?? false

@@ -46,6 +46,11 @@ enum Components {
                     .nullable(.choice(TransferOrigin.Why.self)),
                     "Why bytes that were held could not be used."
                 ),
+                .always(
+                    "identity",
+                    .nullable(.choice(IdentityProof.self)),
+                    "What says that the bytes joined are of one file; null when none were."
+                ),
             ],
             isClosed: false
         )

@@ -242,7 +242,7 @@ def test_unknown_members_are_kept_and_unknown_words_stay() -> None:
     read = models.Transfer.from_wire({"mode": "teleported", "offset": 3, "why": None, "speed": "high"})
     assert (read.mode, read.offset, read.why) == ("teleported", 3, None)
     assert read.unknown == {"speed": "high"}
-    assert models.Transfer("fresh", 0, None).unknown == {}
+    assert models.Transfer("fresh", 0, None, None).unknown == {}
 
 
 @pytest.mark.parametrize(

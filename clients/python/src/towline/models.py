@@ -75,6 +75,8 @@ class Transfer(Model):
     mode: str
     offset: int
     why: Optional[str]
+    #: What says that the bytes joined are of one file: `validated`, `checksum`, `probed` or `trusted`.
+    identity: Optional[str]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,67 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// Bytes of a body that are held already, on their way to be compared with them.  Isolation: the engine.
+struct OverlapComparison {
+    let plan: BodyPlan
+    let head: ResponseHead
+    /// What the file holds there; nil until it has been read.
+    var heldBytes: [UInt8]?
+}
+
+/// Where nothing but the bytes themselves can tell that the server's file is still the one that part of is held: the end of
+/// what is held is fetched again, and compared with the file before anything of the body is taken.
+extension DownloadEngine {
+    /// Reads what the body must begin with; the body waits in the transfer's buffer, which it fits into.
+    func beginComparing(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ head: ResponseHead) {
+        guard let file = download.partial.file,
+            let range = ByteRange(plan.firstOffset, plan.firstOffset + plan.overlapByteCount)
+        else { return overlapDiffers(download, exchange) }
+        exchange.comparison = OverlapComparison(plan: plan, head: head)
+        // Behind the writes that are on their way to the same place.
+        submit(.read(file, range)) { [self] outcome in
+            guard download.exchange === exchange, exchange.comparison != nil else { return }
+            switch outcome {
+            case .read(let bytes):
+                exchange.comparison?.heldBytes = bytes
+                compareOverlap(download, exchange)
+            case .failed(let error): diskFailed(download, error)
+            default: note(.error, "unexpected answer to a read", download)
+            }
+        }
+    }
+
+    /// Decides once both sides are there.
+    func compareOverlap(_ download: Download, _ exchange: Exchange) {
+        guard let comparison = exchange.comparison, let heldBytes = comparison.heldBytes else { return }
+        let plan = comparison.plan
+        guard heldBytes.count == Int(plan.overlapByteCount) else { return overlapDiffers(download, exchange) }
+        if exchange.transfer.bufferedByteCount < heldBytes.count {
+            // Too little has come: either more will, or the transfer fails as any other.
+            if exchange.transfer.isFinished { exchange.comparison = nil }
+            return exchange.transfer.isFinished ? endEarly(download, exchange) : supplyBuffers(download)
+        }
+        guard exchange.transfer.bufferedBytesStart(with: heldBytes) else { return overlapDiffers(download, exchange) }
+        exchange.comparison = nil
+        exchange.transfer.dropBufferedBytes(heldBytes.count)
+        download.record.wastedByteCount += plan.overlapByteCount
+        accept(download, exchange, plan, comparison.head)
+        goOn(download, exchange)
+    }
+
+    /// The body ended within the bytes to compare.
+    private func endEarly(_ download: Download, _ exchange: Exchange) {
+        var failure = DownloadFailure(.incomplete, "the response ended early", isRetryable: true)
+        if case .failed(let reason)? = exchange.transfer.outcome { failure = reason }
+        attemptFailed(download, failure)
+    }
+
+    private func overlapDiffers(_ download: Download, _ exchange: Exchange) {
+        exchange.comparison = nil
+        download.record.wastedByteCount += exchange.transfer.receivedByteCount
+        carryOut(ResponseGate.overlapDiffers(gateContext(download, exchange)), download, exchange)
+    }
+}
