@@ -122,7 +122,8 @@ package enum GateDecision: Equatable, Sendable {
     /// Ask for the whole file, now; remember in `RangeQuirks.rangesGivenUp`, and count a restart.
     case retryWithoutRange(TransferOrigin.Why)
     /// Ask for the same range without `If-Range`, now; remember in `RangeQuirks.isIfRangeBroken`, and count a restart.
-    case retryWithoutIfRange
+    /// If the field is broken there, remember it of the origin too; else it told of a change that a checksum outranks.
+    case retryWithoutIfRange(isBroken: Bool)
     /// The file is another one, or cannot be proven the same, and `onChange` forbids to drop what is held.
     case remoteChanged(TransferOrigin.Why)
     /// Only a new URL, or new credentials, can go on; what is held stays.

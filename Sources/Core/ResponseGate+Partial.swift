@@ -69,6 +69,7 @@ extension ResponseGate {
         }
         switch known.likeness(to: entity) {
         case .same: return .proven(.validated)
+        case .different where context.checksumOutranksValidators(of: known, entity): return .proven(.checksum)
         case .different(let why): return .obstacle(changedWithoutBody(context, why, status: 206))
         case .unproven:
             // An answer to `If-Range` may leave out Last-Modified, never an ETag that exists (RFC 9110, 15.3.7).

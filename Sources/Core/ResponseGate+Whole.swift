@@ -39,14 +39,14 @@ extension ResponseGate {
         switch context.entity?.likeness(to: plan.entity) ?? .unproven {
         case .different(let why):
             if isRemainder(context, plan) { return askAgainWhole(context, .badRangeResponse, status: 200) }
+            if mayAskWithoutIfRange(context, plan), let known = context.entity,
+                context.checksumOutranksValidators(of: known, plan.entity)
+            {
+                return .retryWithoutIfRange(isBroken: false)
+            }
             return restart(context, plan, why: why, isSameFile: false)
         case .same:
-            let refuses = plan.entity.refusesRanges || context.entity?.refusesRanges == true
-            if context.asked?.ifRange != nil, !context.quirks.isIfRangeBroken, !refuses,
-                context.restartCount < Limits.restartCount
-            {
-                return .retryWithoutIfRange
-            }
+            if mayAskWithoutIfRange(context, plan) { return .retryWithoutIfRange(isBroken: true) }
             return restart(context, plan, why: reasonForSame(context), isSameFile: true)
         case .unproven where context.isTrusting:
             return restart(context, plan, why: reasonForSame(context), isSameFile: true)
@@ -56,6 +56,13 @@ extension ResponseGate {
                 context.asked?.ifRange != nil ? .validatorChanged : context.quirks.rangesGivenUp ?? .noValidator
             return restart(context, plan, why: why, isSameFile: false)
         }
+    }
+
+    /// True when the same range may bring more if it is asked for without `If-Range`.
+    private static func mayAskWithoutIfRange(_ context: GateContext, _ plan: BodyPlan) -> Bool {
+        let refuses = plan.entity.refusesRanges || context.entity?.refusesRanges == true
+        return context.asked?.ifRange != nil && !context.quirks.isIfRangeBroken && !refuses
+            && context.restartCount < Limits.restartCount
     }
 
     /// Takes the body from its first byte in place of what is held, if `onChange` lets it.

@@ -149,6 +149,13 @@ extension GateContext {
         }
     }
 
+    /// True when the digest of the whole may decide though validators differ: servers behind one name often give different
+    /// ones for the same bytes.  Only where what is held may be dropped, should it turn out that they told the truth.
+    func checksumOutranksValidators(of known: Entity, _ entity: Entity) -> Bool {
+        guard hasChecksum, onChange == .restart, let total = known.totalByteCount else { return false }
+        return total == entity.totalByteCount
+    }
+
     /// Whether a later interruption could go on from the bytes of this entity.
     func canResume(_ entity: Entity) -> Bool {
         ResumePlanner.reasonForWhole(

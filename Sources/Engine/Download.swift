@@ -28,6 +28,8 @@ final class Download {
     var restartCount = 0
     /// Why bytes that were counted once are not any more: the next transfer says so.
     var lossReason: TransferOrigin.Why?
+    /// All bytes were fetched once more because those of several responses made a wrong file.
+    var hasFetchedAnew = false
     /// The most that was ever held: only a failure after more than that starts the count of failures anew, so that a server
     /// without ranges on a bad link does not loop for ever.
     var highWaterByteCount: Int64 = 0

@@ -104,6 +104,8 @@ extension DownloadEngine {
             case .digested(let digest) where digest.hexadecimal == checksum.value && digest.byteCount == total:
                 change(download, phase: .finalizing)
                 recordFinalizing(download, file, total)
+            case .digested where download.record.transfer?.mode == .resumed && !download.hasFetchedAnew:
+                fetchAnew(download)
             case .digested(let digest):
                 let message =
                     "the file's \(checksum.algorithm.rawValue) is \(digest.hexadecimal), not \(checksum.value)"
@@ -117,6 +119,17 @@ extension DownloadEngine {
             default: note(.error, "unexpected answer to a digest", download)
             }
         }
+    }
+
+    /// The bytes of several responses make a wrong file: perhaps they do not belong together, so all of them are asked for
+    /// once more, in one.
+    private func fetchAnew(_ download: Download) {
+        download.hasFetchedAnew = true
+        discardHeld(download)
+        download.record.entity = nil
+        download.lossReason = .checksumMismatch
+        change(download, to: .queued)
+        enqueue(download)
     }
 
     private func recordFinalizing(_ download: Download, _ file: OpenFile, _ total: Int64) {

@@ -243,11 +243,13 @@ extension DownloadEngine {
             download.restartCount += 1
             download.quirks.rangesGivenUp = why
             connect(download)
-        case .retryWithoutIfRange:
+        case .retryWithoutIfRange(let isBroken):
             download.restartCount += 1
             download.quirks.isIfRangeBroken = true
-            if brokenIfRangeOrigins.count >= Self.maxRememberedOrigins { brokenIfRangeOrigins.removeAll() }
-            if let source = download.source { brokenIfRangeOrigins.insert(source.origin) }
+            if isBroken, let source = download.source {
+                if brokenIfRangeOrigins.count >= Self.maxRememberedOrigins { brokenIfRangeOrigins.removeAll() }
+                brokenIfRangeOrigins.insert(source.origin)
+            }
             connect(download)
         case .remoteChanged(let why):
             let message = "the file on the server is not the one that part of is held (\(why.rawValue))"

@@ -244,3 +244,73 @@ def test_strict_and_restart_are_what_holds_unasked(host: Towline, server: Script
     held = unvalidated(server, size=2 * MIB)
     download_id = pause_midway(host, held, work / "f")
     assert began(resumed(host, download_id)) == ("restarted", "noValidator", None)
+
+
+@pytest.mark.parametrize("honest", ["If-Range", "no If-Range"])
+def test_a_checksum_outranks_validators_that_change_by_themselves(
+    host: Towline, server: ScriptedServer, work: Path, honest: str
+) -> None:
+    """Servers behind one name often give one file several ETags."""
+    held = Held(server)
+    checksum = {"algorithm": "sha256", "value": sha256(held.data)}
+    download_id = pause_midway(host, held, work / "f", checksum=checksum)
+    held.resource.etag = '"the other server\'s"'
+    if honest == "no If-Range":
+        # It looks at Range alone.
+        tail = held.data[held.after :]
+        named = f"bytes {held.after}-{len(held.data) - 1}/{len(held.data)}"
+        held.resource.then(Behaviour(status=206, body=tail, content_range=named))
+    done = resumed(host, download_id)
+    assert began(done) == ("resumed", None, "checksum")
+    assert (work / "f").read_bytes() == held.data
+    assert host.call("inspect", id=download_id)["wastedBytes"] == 0
+
+
+def test_validators_that_change_by_themselves_are_another_file_without_a_checksum(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    held = Held(server)
+    download_id = pause_midway(host, held, work / "f")
+    held.resource.etag = '"v2"'
+    assert began(resumed(host, download_id)) == ("restarted", "validatorChanged", None)
+    assert (work / "f").read_bytes() == held.data
+
+
+def test_a_resume_that_makes_a_wrong_file_is_fetched_anew_once(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    """The old version's first bytes were held, and the checksum is the new one's."""
+    held = unvalidated(server)
+    new = content(99, len(held.data))
+    checksum = {"algorithm": "sha256", "value": sha256(new)}
+    download_id = pause_midway(host, held, work / "f", checksum=checksum)
+    held.resource.data = new
+    done = resumed(host, download_id)
+    assert done["state"] == "completed"
+    assert began(done) == ("restarted", "checksumMismatch", None)
+    assert (work / "f").read_bytes() == new
+    assert done["attempt"] == 2
+    assert [r.range_start for r in server.requests()] == [0, held.after, 0]
+    assert host.call("inspect", id=download_id)["wastedBytes"] == len(new)
+
+
+def test_a_checksum_that_no_version_has_fails_after_one_more_fetch(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    held = unvalidated(server)
+    checksum = {"algorithm": "sha256", "value": "0" * 64}
+    download_id = pause_midway(host, held, work / "f", checksum=checksum)
+    done = resumed(host, download_id)
+    assert (done["state"], done["error"]["kind"]) == ("failed", "checksumMismatch")
+    assert [r.range_start for r in server.requests()] == [0, held.after, 0]
+    assert not (work / "f").exists()
+
+
+def test_a_fresh_file_with_a_wrong_checksum_is_not_fetched_again(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    server.add("/f", content(1, MIB))
+    checksum = {"algorithm": "sha256", "value": "0" * 64}
+    started = host.call("start", url=server.url("/f"), path=str(work / "f"), checksum=checksum)
+    assert finish(host, started["download"]["id"])["error"]["kind"] == "checksumMismatch"
+    assert len(server.requests()) == 1

@@ -66,6 +66,7 @@ enum Verdict: Equatable, Sendable {
     case retry(FailureKind, Int64?)
     case withoutRange(TransferOrigin.Why)
     case withoutIfRange
+    case withoutIfRangeByChecksum
     case changed(TransferOrigin.Why)
     case needsURL
     case fail(FailureKind)
@@ -82,7 +83,7 @@ enum Verdict: Equatable, Sendable {
                 isRateLimited == advice.isRateLimited
                 ? .retry(advice.failure.kind, advice.retryAfterMilliseconds) : .odd
         case .retryWithoutRange(let why): self = .withoutRange(why)
-        case .retryWithoutIfRange: self = .withoutIfRange
+        case .retryWithoutIfRange(let isBroken): self = isBroken ? .withoutIfRange : .withoutIfRangeByChecksum
         case .remoteChanged(let why): self = .changed(why)
         case .needsURL(let failure): self = failure.kind == .urlExpired ? .needsURL : .odd
         case .fail(let failure): self = .fail(failure.kind)

@@ -63,8 +63,16 @@ import Testing
             "another total, to keep both", Stage.resuming { $0.onChange = .keepBoth },
             Stage.part("bytes 50-199/999"), .changed(.totalChanged)),
         gateRow(
-            "another ETag though a checksum is known", Stage.resuming { $0.hasChecksum = true },
-            Stage.part(["ETag": "\"v2\""]), .withoutRange(.validatorChanged)),
+            "another total though a checksum is known", Stage.resuming { $0.hasChecksum = true },
+            Stage.part("bytes 50-199/999"), .withoutRange(.totalChanged)),
+        gateRow(
+            "another ETag and no total, though a checksum is known", Stage.resuming { $0.hasChecksum = true },
+            Stage.part("bytes 50-199/*", ["ETag": "\"v2\""]), .withoutRange(.validatorChanged)),
+        gateRow(
+            "another ETag though a checksum is known, to fail",
+            Stage.resuming {
+                $0.hasChecksum = true; $0.onChange = .fail
+            }, Stage.part(["ETag": "\"v2\""]), .changed(.validatorChanged)),
         gateRow(
             "ever another ETag", Stage.resuming { $0.restartCount = Limits.restartCount },
             Stage.part(["ETag": "\"v2\""]), .fail(.remoteChanged)),

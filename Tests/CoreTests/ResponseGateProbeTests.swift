@@ -57,6 +57,37 @@ import Testing
         #expect(verdict(row) == row.expected)
     }
 
+    private static let checked = Stage.resuming { $0.hasChecksum = true }
+    private static let other = ["ETag": "\"v2\"", "Content-Length": "200"]
+
+    @Test(arguments: [
+        gateRow("a part under another ETag", checked, Stage.part(["ETag": "\"v2\""]), .resumed(50, 150)),
+        gateRow("a part under another date", checked, Stage.part(["Last-Modified": "x"]), .resumed(50, 150)),
+        gateRow("the whole under another ETag", checked, Stage.head(200, other), .withoutIfRangeByChecksum),
+        gateRow(
+            "the whole again",
+            Stage.resuming {
+                $0.hasChecksum = true; $0.asked?.ifRange = nil
+            },
+            Stage.head(200, other), .restarted(.validatorChanged)),
+        gateRow(
+            "the whole, to fail",
+            Stage.resuming {
+                $0.hasChecksum = true; $0.onChange = .fail
+            },
+            Stage.head(200, other), .changed(.validatorChanged)),
+        gateRow(
+            "the whole, no more tries",
+            Stage.resuming {
+                $0.hasChecksum = true; $0.restartCount = Limits.restartCount
+            },
+            Stage.head(200, other), .fail(.remoteChanged)),
+        gateRow("another length", checked, Stage.head(200, ["Content-Length": "201"]), .restarted(.totalChanged)),
+    ])
+    func `a checksum outranks validators`(row: GateRow) {
+        #expect(verdict(row) == row.expected)
+    }
+
     @Test(
         arguments: [
             Row("restart", probing(), .withoutRange(.overlapDiffers)),
