@@ -19,7 +19,7 @@ int cplatform_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 int cplatform_rename_exclusive(const char *old_path, const char *new_path) {
     return renameat2(AT_FDCWD, old_path, AT_FDCWD, new_path, RENAME_NOREPLACE);
 }
-int cplatform_preallocate(int fd, int64_t length) { return fallocate(fd, 0, 0, length); }
+int cplatform_preallocate(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
 int cplatform_syncfs(int fd) { return syncfs(fd); }
 int cplatform_start_writeback(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 int cplatform_wait_writeback(int fd) {
@@ -65,10 +65,13 @@ int64_t cplatform_filesystem_magic(int fd) {
     struct statfs status;
     return fstatfs(fd, &status) == 0 ? (int64_t)status.f_type : -1;
 }
-int64_t cplatform_available_bytes(int fd) {
+int cplatform_room(int fd, int64_t *available, int64_t *total, bool *has_inodes) {
     struct statvfs status;
     if (fstatvfs(fd, &status) != 0) return -1;
-    return (int64_t)status.f_bavail * (int64_t)status.f_frsize;
+    *available = (int64_t)status.f_bavail * (int64_t)status.f_frsize;
+    *total = (int64_t)status.f_blocks * (int64_t)status.f_frsize;
+    *has_inodes = status.f_files == 0 || status.f_favail > 0;
+    return 0;
 }
 int cplatform_file_kind(mode_t mode) { return S_ISREG(mode) ? 1 : S_ISDIR(mode) ? 2 : 3; }
 void cplatform_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }

@@ -21,8 +21,11 @@ extension DestinationStatus {
             throw FileError(.inspect, directory, errno: error)
         }
         isWritable = mayWrite(toDirectory: directory)
-        if let descriptor = try? FileDescriptor(open: directory, flags: O_RDONLY | O_DIRECTORY) {
-            availableByteCount = descriptor.availableByteCount()
+        if let descriptor = try? FileDescriptor(open: directory, flags: O_RDONLY | O_DIRECTORY),
+            let room = descriptor.room()
+        {
+            availableByteCount = room.availableByteCount
+            spareByteCount = room.hasFreeInodes ? room.spareByteCount : 0
         }
         if let name { atName = try Occupant(at: directory.appendingComponent(name)) }
         if let partialName { atPartialName = try Occupant(at: directory.appendingComponent(partialName)) }

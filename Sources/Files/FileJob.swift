@@ -52,8 +52,8 @@ package enum FileJob: Sendable {
     /// directory's path are. → `.inspected`
     case inspect(directory: String, name: String?, partialName: String?)
 
-    /// Makes and locks a partial, mode 0600, that must not exist yet (`.exists`), and reserves room for it where the file system
-    /// can; when there is no room nothing is left behind. → `.opened`
+    /// Makes and locks a partial, mode 0600, that must not exist yet (`.exists`), and reserves room for it where the file
+    /// system can, its length still 0; when there is no room nothing is left behind. → `.opened`
     case createPartial(path: String, expectedByteCount: Int64?)
 
     /// Opens a partial that was made before; a link, a FIFO, a second name, another owner or another identity than the
@@ -66,6 +66,10 @@ package enum FileJob: Sendable {
 
     /// Gives an open partial the first of these names that is free. → `.moved`
     case movePartial(OpenFile, candidates: [String])
+
+    /// Reserves room for a file of that length where the file system can; what cannot be had is `.noSpace`, and the
+    /// file stays as it is. → `.reserved`
+    case reserve(OpenFile, byteCount: Int64)
 
     /// Writes the buffer's filled bytes at an offset, then the mark. → `.written`; the result gives the buffer back
     case write(OpenFile, IOBuffer, offset: Int64, mark: Mark?)

@@ -18,6 +18,7 @@ package struct FileResult: Sendable {
 package enum FileOutcome: Sendable {
     case inspected(DestinationStatus)
     case opened(OpenedPartial)
+    case reserved
     /// The data is with the kernel; `markError` says why the mark is not.
     case written(markError: Errno?)
     case marked
@@ -56,6 +57,8 @@ package struct DestinationStatus: Equatable, Sendable {
     package var isWritable: Bool
     /// What this process may still write there; nil when unknown.
     package var availableByteCount: Int64?
+    /// What a new file may take of that, the volume's floor left free; nil when unknown.
+    package var spareByteCount: Int64?
     package var atName: Occupant
     package var atPartialName: Occupant
 
@@ -63,12 +66,14 @@ package struct DestinationStatus: Equatable, Sendable {
         directory: Directory,
         isWritable: Bool,
         availableByteCount: Int64? = nil,
+        spareByteCount: Int64? = nil,
         atName: Occupant,
         atPartialName: Occupant
     ) {
         self.directory = directory
         self.isWritable = isWritable
         self.availableByteCount = availableByteCount
+        self.spareByteCount = spareByteCount
         self.atName = atName
         self.atPartialName = atPartialName
     }

@@ -10,6 +10,8 @@ extension OpenFile {
     func write(_ buffer: IOBuffer, at offset: Int64, mark: Mark?) throws(FileError) -> Errno? {
         let handle = try handle(for: .write)
         do throws(FileError) {
+            let byteCount = Int64(buffer.count)
+            try checkRoom(handle, for: byteCount, endingAt: offset + byteCount)
             try attempt(.write, path) { () throws(Errno) in
                 try buffer.withBytes { (bytes) throws(Errno) in try handle.descriptor.write(bytes, at: offset) }
             }
@@ -33,9 +35,15 @@ extension OpenFile {
         return .marked
     }
 
+    func reserved(byteCount: Int64) throws(FileError) -> FileOutcome {
+        try reserve(byteCount: byteCount)
+        return .reserved
+    }
+
     func truncate(to byteCount: Int64) throws(FileError) -> FileOutcome {
         let handle = try handle(for: .truncate)
         try attempt(.truncate, path) { () throws(Errno) in try handle.descriptor.truncate(to: byteCount) }
+        limitReserved(to: byteCount)
         return .truncated
     }
 

@@ -20,6 +20,10 @@ package final class OpenFile: Sendable {
     private struct State {
         var handle: Handle?
         var poison: FileError?
+        /// Up to here its room is its own.
+        var reservedByteCount: Int64 = 0
+        /// What may be written beyond before the volume's room is looked at again.
+        var allowanceByteCount: Int64 = 0
     }
     private let state: Guarded<State>
 
@@ -46,6 +50,31 @@ package final class OpenFile: Sendable {
             state.poison = first
             return first
         }
+    }
+
+    /// How many bytes from the first on have their room reserved.
+    package var reservedByteCount: Int64 { state.withLock { $0.reservedByteCount } }
+
+    func noteReserved(_ byteCount: Int64) {
+        state.withLock { $0.reservedByteCount = max($0.reservedByteCount, byteCount) }
+    }
+
+    func limitReserved(to byteCount: Int64) {
+        state.withLock { $0.reservedByteCount = min($0.reservedByteCount, byteCount) }
+    }
+
+    /// True when bytes up to `end` may be written without a look at the volume's room.
+    func takeAllowance(_ byteCount: Int64, endingAt end: Int64) -> Bool {
+        state.withLock { state in
+            if end <= state.reservedByteCount { return true }
+            guard byteCount <= state.allowanceByteCount else { return false }
+            state.allowanceByteCount -= byteCount
+            return true
+        }
+    }
+
+    func grantAllowance(_ byteCount: Int64) {
+        state.withLock { $0.allowanceByteCount = byteCount }
     }
 
     /// The descriptor for an operation that a poisoned file must not see.

@@ -5,16 +5,11 @@ internal import Platform
 func createPartial(_ path: String, expectedByteCount: Int64?) throws(FileError) -> OpenedPartial {
     let file = try createFile(path)
     guard let expectedByteCount, expectedByteCount > 0 else { return OpenedPartial(file: file, byteCount: 0) }
-    let handle = try file.handle(for: .reserve)
-    do throws(Errno) {
-        try handle.descriptor.preallocate(byteCount: expectedByteCount)
-        return OpenedPartial(file: file, byteCount: expectedByteCount)
+    do throws(FileError) {
+        try file.reserve(byteCount: expectedByteCount)
+        return OpenedPartial(file: file, byteCount: 0)
     } catch {
-        // A file system that cannot reserve lets the file grow as it comes.
-        if [.notSupported, .notImplemented, .invalidArgument].contains(error) {
-            return OpenedPartial(file: file, byteCount: 0)
-        }
-        throw abandon(file, FileError(.reserve, path, errno: error))
+        throw abandon(file, error)
     }
 }
 

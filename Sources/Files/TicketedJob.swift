@@ -22,6 +22,8 @@ struct TicketedJob: Sendable {
             .described(try Files.describePartial(path, expected: expected))
         case .movePartial(let file, let candidates):
             .moved(path: try Files.movePartial(file, to: candidates))
+        case .reserve(let file, let byteCount):
+            try file.reserved(byteCount: byteCount)
         case .writeSmall(let path, let buffer):
             .opened(try createPartial(path, holding: buffer))
         case .write(let file, let buffer, let offset, let mark):

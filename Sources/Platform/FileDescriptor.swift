@@ -11,6 +11,8 @@ package struct FileStatus: Equatable, Sendable {
     package var kind: Kind
     package var identity: FileIdentity
     package var byteCount: Int64
+    /// What it takes on the disk: room reserved beyond its end counts, holes do not.
+    package var allocatedByteCount: Int64
     package var linkCount: UInt64
     package var userID: UInt32
     package var mode: UInt32
@@ -24,6 +26,7 @@ package struct FileStatus: Equatable, Sendable {
             }
         identity = FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
         byteCount = Int64(status.st_size)
+        allocatedByteCount = Int64(status.st_blocks) * 512
         linkCount = UInt64(status.st_nlink)
         userID = status.st_uid
         mode = status.st_mode
@@ -59,6 +62,15 @@ package struct FileIdentity: Equatable, Hashable, Sendable {
         self.device = device
         self.inode = inode
     }
+}
+
+/// The room that a file system has.
+package struct FileSystemRoom: Equatable, Sendable {
+    /// What an unprivileged process may still write.
+    package var availableByteCount: Int64
+    package var totalByteCount: Int64
+    /// False when no further file can be made, whatever room there is.
+    package var hasFreeInodes: Bool
 }
 
 /// An owned file descriptor, closed when it goes.  Isolation: calls are as thread-safe as the kernel's.
@@ -158,7 +170,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
         _ = try valueOrErrno { ftruncate(raw, Int(byteCount)) }
     }
 
-    /// Reserves room; `.notSupported` where the file system cannot.  C: fallocate(2)
+    /// Reserves room from the file's first byte on and leaves its length alone; `.notSupported` where the file system
+    /// cannot.  C: fallocate(2)
     package borrowing func preallocate(byteCount: Int64) throws(Errno) {
         _ = try valueOrErrno { cplatform_preallocate(raw, byteCount) }
     }
@@ -218,9 +231,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return magic < 0 ? nil : magic
     }
 
-    /// How many bytes we may still write to this file system, or nil.  C: fstatvfs(3)
-    package borrowing func availableByteCount() -> Int64? {
-        let count = cplatform_available_bytes(raw)
-        return count < 0 ? nil : count
+    /// What room the file system has left, or nil where it does not say.  C: fstatvfs(3)
+    package borrowing func room() -> FileSystemRoom? {
+        var available: Int64 = 0
+        var total: Int64 = 0
+        var hasFreeInodes = false
+        let code = unsafe cplatform_room(raw, &available, &total, &hasFreeInodes)
+        // FUSE without an answer of its own says zero of everything.
+        guard code == 0, total > 0 else { return nil }
+        return FileSystemRoom(availableByteCount: available, totalByteCount: total, hasFreeInodes: hasFreeInodes)
     }
 }

@@ -21,9 +21,8 @@ struct FullDiskTests {
     @Test func `a write that finds no room poisons the file, and it can go on when there is room`() throws {
         try withFileSystem(options: "size=1m") { shop in
             let file = try shop.create("big.towline")
-            let megabyte = [UInt8](repeating: 7, count: 1 << 20)
             try shop.put(String(repeating: "x", count: 500_000), at: "hog")
-            let given = buffer(megabyte)
+            let given = buffer([UInt8](repeating: 7, count: 1_000_000))
             let result = try shop.result(shop.submit(.write(file, given, offset: 0, mark: nil)))
             #expect(try result.outcome.error().errno == .noSpace)
             #expect(result.buffer === given)
@@ -59,10 +58,77 @@ struct FullDiskTests {
         }
     }
 
-    @Test func `free room is what the file system says`() throws {
+    @Test func `free room is what the file system says, and a hundredth of it is not for us`() throws {
         try withFileSystem(options: "size=1m") { shop in
             let status = try shop.run(.inspect(directory: shop.directory, name: nil, partialName: nil)).inspected()
             #expect(status.availableByteCount == 1 << 20)
+            let spare: Int64 = 1_048_576 - 10_485
+            #expect(status.spareByteCount == spare)
+        }
+    }
+
+    @Test func `without a free inode there is no room for another file`() throws {
+        try withFileSystem(options: "size=1m,nr_inodes=2") { shop in
+            try shop.put("x", at: "last")
+            let status = try shop.run(.inspect(directory: shop.directory, name: nil, partialName: nil)).inspected()
+            #expect((status.availableByteCount ?? 0) > 500_000)
+            #expect(status.spareByteCount == 0)
+        }
+    }
+
+    @Test(arguments: [100_000, nil] as [Int64?])
+    func `the volume's floor is left free, whether the length is known or not`(expected: Int64?) throws {
+        try withFileSystem(options: "size=8m") { shop in
+            // 80 KiB are the floor: 60 KiB are room, and not for us.
+            try shop.put(String(repeating: "x", count: (8 << 20) - (60 << 10)), at: "hog")
+            let create = FileJob.createPartial(path: shop.path("f.towline"), expectedByteCount: expected)
+            let outcome = try shop.run(create, volume: shop.volume)
+            if expected != nil {
+                #expect(try outcome.error() == FileError(.reserve, shop.path("f.towline"), .system(.noSpace)))
+                #expect(try shop.names == ["hog"])
+            } else {
+                let file = try outcome.opened().file
+                #expect(try shop.run(.write(file, buffer("x"), offset: 0, mark: nil)).error().errno == .noSpace)
+            }
+            let ticket = shop.submit(.writeSmall(path: shop.path("s"), buffer("x")), volume: try shop.volume)
+            let small = try shop.result(ticket)
+            #expect(try small.outcome.error().errno == .noSpace)
+        }
+    }
+
+    @Test func `a growing file of unknown length stops at the floor`() throws {
+        try withFileSystem(options: "size=8m") { shop in
+            let file = try shop.create("f.towline")
+            let piece = [UInt8](repeating: 7, count: 128 << 10)
+            var written: Int64 = 0
+            var outcome = try shop.run(.write(file, buffer(piece), offset: written, mark: nil))
+            while outcome.isWritten, written < 8 << 20 {
+                written += Int64(piece.count)
+                outcome = try shop.run(.write(file, buffer(piece), offset: written, mark: nil))
+            }
+            #expect(try outcome.error().errno == .noSpace)
+            #expect(written >= (8 << 20) - (80 << 10) - (128 << 10))
+            let status = try shop.run(.inspect(directory: shop.directory, name: nil, partialName: nil)).inspected()
+            #expect((status.spareByteCount ?? -1) >= 0)
+        }
+    }
+
+    @Test func `what is reserved can be written on a disk that has been filled since`() throws {
+        try withFileSystem(options: "size=8m") { shop in
+            let file = try shop.create("f.towline", expectedByteCount: 1 << 20)
+            let late = try shop.create("late.towline")
+            #expect(try shop.run(.reserve(late, byteCount: 2 << 20)).isReserved)
+            try shop.fill("hog")
+            let megabyte = buffer([UInt8](repeating: 7, count: 1 << 20))
+            #expect(try shop.run(.write(file, megabyte, offset: 0, mark: nil)).isWritten)
+            #expect(try shop.run(.write(late, megabyte, offset: 1 << 20, mark: nil)).isWritten)
+            // Cut, it has nothing of its own any more; and there is no more to be had.
+            #expect(try shop.run(.reserve(late, byteCount: 4 << 20)).error().errno == .noSpace)
+            guard case .truncated = try shop.run(.truncate(late, to: 0)) else {
+                Issue.record("not truncated")
+                return
+            }
+            #expect(late.reservedByteCount == 0)
         }
     }
 

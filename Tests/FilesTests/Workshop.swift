@@ -63,6 +63,14 @@ final class Workshop {
         try file.write(text.utf8Span.span.bytes, at: 0)
     }
 
+    /// Takes all the room there is.
+    func fill(_ name: String) throws {
+        let file = try FileDescriptor(open: path(name), flags: O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
+        let page = [UInt8](repeating: 0, count: 4_096)
+        var offset: Int64 = 0
+        while (try? file.write(page.span.bytes, at: offset)) != nil { offset += 4_096 }
+    }
+
     var names: [String] {
         get throws { try directoryEntries(directory).sorted() }
     }
@@ -121,6 +129,7 @@ extension FileOutcome {
         return digest
     }
 
+    var isReserved: Bool { if case .reserved = self { true } else { false } }
     var isSynchronized: Bool { if case .synchronized = self { true } else { false } }
     var isWritten: Bool { if case .written(nil) = self { true } else { false } }
     var isClosed: Bool { if case .closed = self { true } else { false } }

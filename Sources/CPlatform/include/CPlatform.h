@@ -10,7 +10,7 @@
 int cplatform_eventfd(void);
 /* renameat2(2) with RENAME_NOREPLACE. */
 int cplatform_rename_exclusive(const char *old_path, const char *new_path);
-/* fallocate(2), mode 0; posix_fallocate would write bytes where the call is unsupported. */
+/* fallocate(2), KEEP_SIZE; posix_fallocate would write bytes where the call is unsupported. */
 int cplatform_preallocate(int fd, int64_t length);
 int cplatform_syncfs(int fd);
 /* Starts write-out without waiting: sync_file_range(2), SYNC_FILE_RANGE_WRITE. */
@@ -41,8 +41,9 @@ int cplatform_open(const char *path, int flags, mode_t mode);
 int cplatform_openat(int directory, const char *path, int flags, mode_t mode);
 /* statfs(2): the file system's magic number, or -1. */
 int64_t cplatform_filesystem_magic(int fd);
-/* statvfs(2): bytes an unprivileged process may still write, or -1. */
-int64_t cplatform_available_bytes(int fd);
+/* fstatvfs(3): bytes an unprivileged process may still write, the file system's size (0 where it does not say), and
+   whether another file may be made. 0 on success. */
+int cplatform_room(int fd, int64_t *available, int64_t *total, bool *has_inodes);
 /* 1 for a regular file, 2 for a directory, 3 for anything else; S_ISREG and friends are macros. */
 int cplatform_file_kind(mode_t mode);
 /* Limits how many heap arenas threads make (mallopt M_ARENA_MAX). */
