@@ -30,7 +30,7 @@ package struct QueuePolicy: Sendable {
 
     /// Adds a download, or moves it to where its new values belong.
     ///
-    /// `readySequence` numbers the moments at which downloads became ready, each greater than all before.
+    /// `readySequence` numbers the moments at which downloads became ready; no two that wait have the same.
     package mutating func enqueue(_ id: String, host: String, readySequence: Int64, priority: Int64 = 0) {
         if let former = hostsByID[id], former != host { remove(id) }
         hostsByID[id] = host

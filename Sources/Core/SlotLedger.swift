@@ -14,6 +14,9 @@ package struct SlotLedger: Equatable, Sendable {
     /// How many of them on that host.
     package func activeCount(host: String) -> Int { counts[host] ?? 0 }
 
+    /// Who has one, in no order.
+    package var ids: [String] { Array(hostsByID.keys) }
+
     /// True while the download has a slot.
     package func holds(_ id: String) -> Bool { hostsByID[id] != nil }
 

@@ -21,6 +21,13 @@ final class Download {
     /// Where the destination lies; nil while unknown.
     var volume: VolumeID?
 
+    /// Where it stood in the queue when its disk was found full.
+    var queuePlace: Int64 = 0
+    /// The room for all of its bytes was its own when its file was closed.
+    var isRoomReserved = false
+    /// When somebody said that it should try a full disk, in monotonic nanoseconds.
+    var roomAskedAt: Int64 = .min
+
     /// Grows with every change of state and every stop: what was begun before is void.
     var generation: UInt64 = 0
     /// What the next requests of this run must do differently.

@@ -316,6 +316,7 @@ extension DownloadEngine {
     private func resume(_ download: Download, _ run: CommandRun, _ status: DownloadStatus) {
         download.record.intent = .run
         download.record.failureCount = 0
+        download.roomAskedAt = now
         if download.record.state == .failed {
             // The bytes went with the failure; the transfer that replaces them says why.
             if download.record.failure?.kind == .checksumMismatch { download.lossReason = .checksumMismatch }

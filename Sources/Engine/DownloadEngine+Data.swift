@@ -146,6 +146,7 @@ extension DownloadEngine {
                 download.partial.bytesSinceCheckpoint += range.byteCount
                 advancedIDs.insert(download.id)
             }
+            if !fullVolumes.isEmpty { volumeTookBytes(download.volume) }
             if let markError { note(.warn, "cannot write a progress mark: \(markError.message)", download) }
         case .failed(let error): if isCurrent { diskFailed(download, error) }
         default: note(.error, "unexpected answer to a write", download)

@@ -6,9 +6,6 @@ internal import Store
 
 /// What follows when something goes wrong: another try, a wait, or the end.
 extension DownloadEngine {
-    /// How often a full disk is tried again.
-    static let diskFullRetryMilliseconds: Int64 = 10_000
-
     /// Stops whatever runs for a download and takes it out of the queue; gathered bytes still go to the disk.
     ///
     /// Steps that wait for the disk are void from here on: none of them may begin a transfer or name the file.
@@ -90,6 +87,7 @@ extension DownloadEngine {
     /// The disk refused something: what was handed over and not confirmed does not count, and the file is closed.
     func diskFailed(_ download: Download, _ error: FileError) {
         let failure = error.downloadFailure
+        download.noteReservedRoom()
         countingLosses(of: download) {
             dropExchange(download)
             dropGathered(download)
@@ -103,9 +101,7 @@ extension DownloadEngine {
             return
         }
         if failure.kind == .diskFull {
-            stop(download)
-            download.record.failure = failure
-            wait(download, reason: .diskFull, milliseconds: Self.diskFullRetryMilliseconds)
+            diskIsFull(download, failure, isReservation: error.operation == .reserve)
         } else if failure.isRetryable {
             attemptFailed(download, failure)
         } else {

@@ -159,6 +159,7 @@ extension DownloadEngine {
         switch outcome {
         case .opened(let opened):
             hold(download, opened.file)
+            if isWhole || opened.file.reservedByteCount > 0 { volumeTookBytes(opened.file.volume) }
             if isWhole {
                 // What follows is the finish, which commits before the name is given.
                 download.partial.stage = .ready
@@ -282,8 +283,12 @@ extension DownloadEngine {
             download.record.durable = trusted
             download.record.written = nil
             markDirty(download)
-            if trusted.isEmpty { discardFile(download) }
-            connect(download)
+            if trusted.isEmpty {
+                discardFile(download)
+                connect(download)
+            } else {
+                reserveRoom(download, opened.file)
+            }
         case .failed(let error) where error.errno == .noEntry:
             lookForDirectory(download, error)
         case .failed(let error) where error.reason == .replaced:
@@ -291,6 +296,17 @@ extension DownloadEngine {
             losePartial(download, .partialDamaged)
         case .failed(let error): diskFailed(download, error)
         default: note(.error, "unexpected answer to opening a file", download)
+        }
+    }
+
+    /// Reserves what an earlier run could not, or another disk has not, before a byte is asked for.
+    private func reserveRoom(_ download: Download, _ file: OpenFile) {
+        guard let total = download.record.entity?.totalByteCount, total > 0 else { return connect(download) }
+        let generation = download.generation
+        submit(.reserve(file, byteCount: total)) { [self] outcome in
+            guard generation == download.generation else { return }
+            if case .failed(let error) = outcome { return diskFailed(download, error) }
+            connect(download)
         }
     }
 

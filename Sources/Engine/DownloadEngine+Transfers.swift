@@ -11,24 +11,28 @@ extension DownloadEngine {
 
     /// Starts what the queue lets start.
     func admitQueued() {
+        isAdmissionCut = false
         guard !isSuspended else { return }
+        var parkedCount = 0
         while let id = queue.admitNext(settings) {
             guard let download = downloads[id], download.record.state == .queued else {
                 queue.leave(id)
                 continue
             }
-            begin(download)
+            if waitsForRoom(download) { parkedCount += 1 } else { begin(download) }
+            isAdmissionCut = parkedCount == Self.maxMovedCount
+            if isAdmissionCut { return }
         }
     }
 
-    /// Puts a download at the end of the queue, as of now.
-    func enqueue(_ download: Download) {
+    /// Puts a download at the end of the queue, as of now, or back to a place that it had.
+    func enqueue(_ download: Download, place: Int64? = nil) {
         let host = download.source.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? ""
-        queue.add(download.id, host: host, priority: download.record.priority)
+        queue.add(download.id, host: host, priority: download.record.priority, place: place)
     }
 
     /// It has a slot: opens what is held, or connects at once when nothing is.
-    private func begin(_ download: Download) {
+    func begin(_ download: Download) {
         change(download, to: .active, phase: .connecting)
         download.quirks = RangeQuirks()
         download.restartCount = 0

@@ -64,6 +64,10 @@ package actor DownloadEngine: LoopOwner {
     var slots = ProgressSlots()
     /// Partials that are being closed, and what waits for that: until then their locks are ours.
     var closing: [FileIdentity: [() -> Void]] = [:]
+    /// Volumes that were found full.
+    var fullVolumes: [VolumeID: FullVolume] = [:]
+    /// Downloads were left in the queue for the next turn, so that this one ends.
+    var isAdmissionCut = false
 
     var timers = TimerHeap<EngineTimer>()
     var isTicking = false
@@ -161,7 +165,7 @@ package actor DownloadEngine: LoopOwner {
     /// How long the loop may sleep: until a timer or the client is due.
     private func idleMilliseconds() -> Int32 {
         // What a reply or an event led to: nobody else ends the sleep for it.
-        if pipeline.hasReadyStep || !dirty.isEmpty || outbox.hasUnsealed { return 0 }
+        if pipeline.hasReadyStep || isAdmissionCut || !dirty.isEmpty || outbox.hasUnsealed { return 0 }
         guard let due = [timers.nextDue, clientDue].compactMap({ $0 }).min() else {
             return CurlLoop.maxSleepMilliseconds
         }

@@ -12,12 +12,20 @@ struct DownloadQueue {
 
     var activeCount: Int { slots.activeCount }
 
-    mutating func add(_ id: String, host: String, priority: Int64) {
-        policy.enqueue(id, host: host, readySequence: nextReadySequence, priority: priority)
+    /// The ids of those that have a slot.
+    var activeIDs: [String] { slots.ids }
+
+    /// - Parameter place: one that it had before; nil: the end.
+    mutating func add(_ id: String, host: String, priority: Int64, place: Int64? = nil) {
+        let sequence = place ?? nextReadySequence
+        policy.enqueue(id, host: host, readySequence: sequence, priority: priority)
         hosts[id] = host
-        readySequences[id] = nextReadySequence
-        nextReadySequence += 1
+        readySequences[id] = sequence
+        if place == nil { nextReadySequence += 1 }
     }
+
+    /// Where it stands, or stood when it got its slot; less is earlier.
+    func place(of id: String) -> Int64? { readySequences[id] }
 
     /// Gives the next download its slot; nil when none may start now.
     mutating func admitNext(_ settings: EngineSettings) -> String? {

@@ -1,0 +1,213 @@
+internal import Core
+internal import Files
+internal import Platform
+internal import Store
+
+/// A full disk: what goes to that volume stops and waits, and one look now and then finds out for all when there is room.
+extension DownloadEngine {
+    /// How many downloads one look lets go on at most, and one turn parks.
+    static let maxMovedCount = 500
+
+    /// A download found no room: it waits, and so does all else that goes to that volume.
+    func diskIsFull(_ download: Download, _ failure: DownloadFailure, isReservation: Bool) {
+        // What has ended its transfer has no place any more, and needs hardly anything: it goes first.
+        let place = queue.place(of: download.id) ?? 0
+        stop(download)
+        download.record.failure = failure
+        download.queuePlace = place
+        guard let id = download.volume else { return findVolume(download, isReservation: isReservation) }
+        let volume = noteFull(id, download, failure, isReservation: isReservation)
+        park(download, id, volume)
+        if isReservation {
+            // It may be too large for a disk with room for others: only a look tells.
+            look(id, mayAdmit: false)
+        } else {
+            close(id, volume)
+        }
+    }
+
+    /// Where the download whose volume is not known yet found no room.
+    private func findVolume(_ download: Download, isReservation: Bool) {
+        change(download, to: .waiting, reason: .diskFull)
+        let generation = download.generation
+        submit(.inspect(directory: directory(of: download), name: nil, partialName: nil)) { [self] outcome in
+            guard generation == download.generation, let failure = download.record.failure else { return }
+            guard case .inspected(let status) = outcome, case .present(let id) = status.directory else {
+                // The directory has gone: a try says so in its own words.
+                return goOn(download)
+            }
+            download.volume = id
+            let volume = noteFull(id, download, failure, isReservation: isReservation)
+            wait(download, id, volume)
+            if isReservation { look(id, mayAdmit: false) } else { close(id, volume) }
+        }
+    }
+
+    private func noteFull(
+        _ id: VolumeID, _ download: Download, _ failure: DownloadFailure, isReservation: Bool
+    ) -> FullVolume {
+        var volume = fullVolumes[id] ?? FullVolume()
+        let isOnProbation = volume.isOnProbation(now)
+        if volume.reopenedAt != nil, !isOnProbation, volume.stillWaiting().isEmpty { volume = FullVolume() }
+        fullVolumes[id] = volume
+        volume.failedAt = now
+        // No look sees a quota. And what a look has promised and the disk has not kept is not asked of it again.
+        let wasPromised = isOnProbation && (!isReservation || download.roomAskedAt >= volume.reopenedAt ?? .max)
+        if wasPromised || failure.errno == Int(Errno.quotaExceeded.code) { volume.isBlind = true }
+        return volume
+    }
+
+    /// Lets a download wait for room.
+    private func park(_ download: Download, _ id: VolumeID, _ volume: FullVolume) {
+        wait(download, id, volume)
+        change(download, to: .waiting, reason: .diskFull)
+        let generation = download.generation
+        whenQuiet(download) { [self] in
+            guard generation == download.generation, download.partial.file != nil else { return }
+            // It may be for long: no descriptor is held for it, and the volume may be unmounted.
+            download.noteReservedRoom()
+            closeFile(download)
+            markDirty(download)
+        }
+    }
+
+    /// Puts it among those that wait, and sees that the volume is looked at.
+    private func wait(_ download: Download, _ id: VolumeID, _ volume: FullVolume) {
+        if volume.nextLookAt <= now { scheduleLook(id, volume) }
+        download.record.retryAtMilliseconds = retryTime(volume)
+        volume.add(download)
+    }
+
+    private func retryTime(_ volume: FullVolume) -> Int64 {
+        unixMilliseconds() + max(0, volume.nextLookAt - now) / 1_000_000
+    }
+
+    /// From now on nothing goes to a volume: what is under way there stops. What has its last byte may end.
+    private func close(_ id: VolumeID, _ volume: FullVolume) {
+        guard !volume.isClosed else { return }
+        volume.isClosed = true
+        for other in queue.activeIDs.compactMap({ downloads[$0] }) where other.volume == id {
+            guard other.record.state == .active, !other.isTransferOver, !other.isPublishing else { continue }
+            parkBeside(other, id, volume)
+        }
+    }
+
+    /// Lets a download wait because others have found its volume full.
+    private func parkBeside(_ download: Download, _ id: VolumeID, _ volume: FullVolume) {
+        download.queuePlace = queue.place(of: download.id) ?? 0
+        stop(download)
+        let directory = directory(of: download)
+        let message = "no room is left on the volume of \(directory)"
+        download.record.failure = DownloadFailure(
+            .diskFull, message, isRetryable: true, errno: Int(Errno.noSpace.code))
+        park(download, id, volume)
+    }
+
+    private func directory(of download: Download) -> String {
+        if let path = download.record.partialPath { return split(.file(path: path)).directory }
+        return download.record.requestedDirectory ?? "/"
+    }
+
+    // MARK: - Before it begins
+
+    /// Parks a download whose turn has come if its volume is full; true when it must not begin now.
+    func waitsForRoom(_ download: Download) -> Bool {
+        guard fullVolumes.values.contains(where: { $0.isClosed }), !download.record.isFinalizing else { return false }
+        guard let id = download.volume ?? download.record.partial.map({ VolumeID($0) }) else {
+            let generation = download.generation
+            submit(.inspect(directory: directory(of: download), name: nil, partialName: nil)) { [self] outcome in
+                guard generation == download.generation else { return }
+                if case .inspected(let status) = outcome, case .present(let id) = status.directory {
+                    download.volume = id
+                    if waitsForRoom(download) { return }
+                }
+                begin(download)
+            }
+            return true
+        }
+        guard let volume = fullVolumes[id], volume.isClosed, download.roomAskedAt <= volume.failedAt else {
+            return false
+        }
+        download.volume = id
+        parkBeside(download, id, volume)
+        return true
+    }
+
+    // MARK: - Looking
+
+    private func scheduleLook(_ id: VolumeID, _ volume: FullVolume) {
+        let milliseconds = RoomPolicy.delayMilliseconds(lookCount: volume.lookCount, isBlind: volume.isBlind)
+        volume.lookCount += 1
+        volume.nextLookAt = now + milliseconds * 1_000_000
+        timers.add(
+            .run { [self] in
+                // A later failure may have put it off.
+                if volume === fullVolumes[id], volume.nextLookAt <= now { look(id, mayAdmit: true) }
+            }, due: volume.nextLookAt)
+    }
+
+    /// Looks at a volume's room where one that waits for it wants to write.
+    private func look(_ id: VolumeID, mayAdmit: Bool) {
+        guard !isSuspended, let volume = fullVolumes[id] else { return }
+        guard let first = volume.stillWaiting().first else { return open(volume) }
+        submit(.inspect(directory: directory(of: first), name: nil, partialName: nil)) { [self] outcome in
+            guard volume === fullVolumes[id], !isSuspended else { return }
+            guard case .inspected(let status) = outcome, case .present(let found) = status.directory, found == id else {
+                // The directory has gone, or another disk is there now.
+                if first.isWaitingForRoom {
+                    first.volume = nil
+                    goOn(first)
+                }
+                return look(id, mayAdmit: mayAdmit)
+            }
+            looked(id, volume, spare: status.spareByteCount, mayAdmit: mayAdmit)
+        }
+    }
+
+    private func looked(_ id: VolumeID, _ volume: FullVolume, spare: Int64?, mayAdmit: Bool) {
+        if let spare, spare <= 0 {
+            close(id, volume)
+        } else if mayAdmit {
+            admit(volume, spare: spare)
+        }
+        guard mayAdmit else { return }
+        let waiting = volume.stillWaiting()
+        guard !waiting.isEmpty else { return }
+        scheduleLook(id, volume)
+        let time = retryTime(volume)
+        // Looked up, not told: an event for each of them at every look would say nothing else.
+        for download in waiting { download.record.retryAtMilliseconds = time }
+    }
+
+    /// There is room: those that fit go on.
+    private func admit(_ volume: FullVolume, spare: Int64?) {
+        let waiting = volume.stillWaiting()
+        let isBlind = volume.isBlind || spare == nil
+        let needs = waiting.prefix(Self.maxMovedCount).lazy.map(\.neededByteCount)
+        let places = RoomPolicy.admitted(needs: needs, spare: spare, isBlind: isBlind)
+        if !isBlind { open(volume) }
+        guard !places.isEmpty else { return }
+        volume.reopenedAt = now
+        for place in places { goOn(waiting[place]) }
+    }
+
+    private func open(_ volume: FullVolume) {
+        volume.isClosed = false
+        volume.isBlind = false
+    }
+
+    /// Where looks do not tell, bytes that were taken do: the others may follow.
+    func volumeTookBytes(_ id: VolumeID?) {
+        guard let id, let volume = fullVolumes[id], volume.isBlind, volume.reopenedAt != nil else { return }
+        open(volume)
+        look(id, mayAdmit: true)
+    }
+
+    /// Puts a download back to where it stood in the queue.
+    private func goOn(_ download: Download) {
+        // Also on a volume that is closed to others: it is to find out.
+        download.roomAskedAt = now + 1
+        change(download, to: .queued)
+        enqueue(download, place: download.queuePlace)
+    }
+}
