@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from . import table
-from .honest import Manner, Version
+from .honest import OVERLAP_BYTES, Manner, Version
 
 
 @dataclass
@@ -89,9 +89,7 @@ class Story:
             return completed("now")
         if self.is_trusting:
             return self.joined_blindly() if self.manner.can_resume else completed("now")
-        # Besides the overlap, the length has to agree.
-        is_probed = self.policy == "probe" and self.total_known and self.overlap_is_same
-        if is_probed and self.manner.can_resume:
+        if self.is_probing and self.overlap_is_same and self.manner.can_resume:
             return self.joined_blindly()
         return self.change()
 
@@ -111,7 +109,8 @@ class Story:
         """The end once the lie has been told."""
         if self.held == 0 or lie.to == table.EVERY:
             return self.of_word(lie.fresh)
-        return self.of_word(lie.changed if self.is_changed else lie.same)
+        # Without a sign of it, a changed file is taken as one that is the same.
+        return self.of_word(lie.changed if self.likeness == "different" else lie.same)
 
     def of_word(self, words: str) -> End:
         end = End()
@@ -143,13 +142,40 @@ class Story:
             return end
         same = self.old.data == self.now.data
         right = {"now", "old"} if same else {self.checksum}
+        wrong = end.contents - right
         contents = end.contents & right
         states = set(end.states)
-        if end.contents - right:
+        if "now" in right and wrong & {"old", "mixed"}:
+            # A join that makes a wrong file is fetched once more.
+            wrong -= {"old", "mixed"}
+            contents.add("now")
+        if wrong:
             states.add("failed:checksumMismatch")
         if not contents:
             states.discard("completed")
         return End(states, contents)
+
+    @property
+    def is_probing(self) -> bool:
+        """True when the end of what is held is asked for again, to be compared."""
+        is_proven = is_strong(self.old, self.manner) or self.is_trusting
+        return self.policy == "probe" and self.total_known and not is_proven
+
+    def next_offset(self) -> int | None:
+        """Where the next request has to begin; None where nothing lets it go on."""
+        if not self.held or not self.manner.can_resume:
+            return None
+        if self.is_probing:
+            return max(0, self.held - OVERLAP_BYTES)
+        return self.held if is_strong(self.old, self.manner) or self.is_trusting else None
+
+    def identity(self) -> str | None:
+        """What a resume relies on."""
+        if is_strong(self.old, self.manner):
+            return "validated"
+        if self.checksum is not None:
+            return "checksum"
+        return {"probe": "probed", "trust": "trusted"}.get(self.policy)
 
 
 def is_strong(version: Version, manner: Manner) -> bool:

@@ -9,12 +9,14 @@ from campaign import Result
 from towline_client import JSON
 
 from .case import Case
-from .ends import End, Story, is_strong
+from .ends import End, Story
 from .honest import OVERLAP_BYTES, Version
 from .site import CaseSite
 from .wire import Request
 
 MIB = 1 << 20
+#: Bodies of errors, and files that are smaller than those.
+SLACK_BYTES = 1 << 16
 REFUSALS = ("httpStatus", "rateLimited", "redirectDenied")
 
 
@@ -80,10 +82,11 @@ class Verdict:
         if case.lie is not None:
             self.result.counts["lies told" if site.lie_count else "lies that nobody asked for"] += 1
         self.check_next_request()
+        self.check_identity(done)
         self.check_kept(done)
         sent, largest = site.body_sent, max(len(self.old.data), len(self.now.data), 1)
         passes = case.lie.passes if case.lie else 6
-        if sent > passes * largest + MIB:
+        if sent > passes * largest + SLACK_BYTES:
             self.fail(f"the server sent {sent} bytes of a file of {largest}")
 
     def note(self, when: str, done: JSON, end: End) -> None:
@@ -112,7 +115,7 @@ class Verdict:
             self.fail(
                 f"{when}: {what} in place of {end.text}; {json.dumps(done['error'])} {done['transfer']}"
             )
-        self.check_leftovers(when, state)
+        self.check_leftovers(when, done)
 
     def names(self, name: str) -> set[str]:
         """The names that the content of that name may go by: two names may stand for the same bytes."""
@@ -129,22 +132,44 @@ class Verdict:
     def content(self) -> str:
         return self.name_of(self.target.read_bytes()) if self.target.exists() else "nothing"
 
-    def check_leftovers(self, when: str, state: str) -> None:
-        left = sorted(path.name for path in self.target.parent.iterdir())
-        allowed: set[str] = {"file"} if state == "completed" else {"file.towline"}
-        if not set(left) <= allowed:
-            self.fail(f"{when}: {state}, and in the folder are {left}")
+    def check_leftovers(self, when: str, done: JSON) -> None:
+        left = {path.name: path for path in self.target.parent.iterdir()}
+        kept = {Path(path).name for path in done.get("keptPaths") or []}
+        is_completed = done["state"] == "completed"
+        allowed = kept | ({"file"} if is_completed else {"file.towline"})
+        if self.case.on_change == "keepBoth" and not is_completed:
+            allowed |= {f"file.{number}.towline" for number in range(1, 9)}
+        if not set(left) <= allowed or not kept <= set(left):
+            self.fail(f"{when}: {done['state']}, and in the folder are {sorted(left)}, kept {sorted(kept)}")
+            return
+        versions = (self.old.data, self.now.data, *self.site.told)
+        begins = [left[name].read_bytes() for name in sorted(kept)]
+        if not all(any(data.startswith(begin) for data in versions) for begin in begins):
+            self.fail(f"{when}: what was kept is the beginning of no version")
+        is_other = self.case.lie is None and self.story(self.old, self.held).likeness == "different"
+        if is_completed and is_other and self.held and self.case.on_change == "keepBoth":
+            self.result.counts["kept both"] += 1
+            if self.old.data[: self.held] not in begins:
+                self.fail(f"{when}: the {self.held} bytes of the old version were not kept")
 
     def check_next_request(self) -> None:
         """Bytes that can be gone on from are gone on from."""
-        case = self.case
         later = self.file_requests()
-        proven = is_strong(self.old, case.manner) or self.story(self.old, self.held).is_trusting
-        if not (later and self.held and proven and case.manner.can_resume):
+        offset = self.story(self.old, self.held).next_offset()
+        if not later or offset is None:
             return
         asked = later[0].asked
-        if asked is None or asked[0] != self.held:
+        if asked is None or asked[0] != offset:
             self.fail(f"it held {self.held} bytes and asked for {later[0].headers.get('range')}")
+
+    def check_identity(self, done: JSON) -> None:
+        """An honest server was gone on from: the download says on what proof."""
+        transfer = done["transfer"] or {}
+        if self.case.lie is not None or self.case.again != "no" or transfer.get("mode") != "resumed":
+            return
+        said, right = transfer["identity"], self.story(self.old, self.held).identity()
+        if said != right and self.now is self.old:
+            self.fail(f"a resume that relied on {right} says {said}")
 
     def check_kept(self, done: JSON) -> None:
         error = done["error"] or {}
