@@ -13,15 +13,15 @@ from support import sha256
 from towline_client import JSON, RPCError, Timeout, Towline, clean_environment
 
 from .case import HOLDING, Case
-from .honest import VALIDATORS, Version, contents
+from .honest import OVERLAP_BYTES, VALIDATORS, Version, contents
 from .site import CaseSite
-from .verdict import MIB, Verdict
+from .verdict import MIB, TRIES, Verdict
 from .wire import Server, Stop
 
 SETTLE_SECONDS = 30.0
 #: How long the service waits for the disk at least before a pause, or its end, goes on without it.
 DISK_PATIENCE_SECONDS = 0.2
-RETRY = {"maxAttempts": 4, "initialDelayMs": 5, "maxDelayMs": 10}
+RETRY = {"maxAttempts": TRIES, "initialDelayMs": 5, "maxDelayMs": 10}
 
 
 class Trial:
@@ -230,8 +230,12 @@ class Trial:
             # A reset may take with it what the client had not read.
             later = self.verdict.file_requests()
             ranged = later[0].asked if later else None
-            self.verdict.held_otherwise = self.verdict.held if ranged is None else None
-            self.verdict.held = ranged[0] if ranged else 0
+            if ranged is None:
+                self.verdict.held_otherwise, self.verdict.held = self.verdict.held, 0
+            elif not self.verdict.story(self.old, 1).is_probing:
+                self.verdict.held = ranged[0]
+            elif ranged[0] > 0:
+                self.verdict.held = ranged[0] + OVERLAP_BYTES
 
     def remedy(self, host: Towline, done: JSON) -> None:
         """The server is honest now, and the download goes on."""

@@ -9,12 +9,14 @@ from campaign import Result
 from towline_client import JSON
 
 from .case import Case
-from .ends import End, Story
+from .ends import End, Story, failed
 from .honest import OVERLAP_BYTES, Version
 from .site import CaseSite
 from .wire import Request
 
 MIB = 1 << 20
+#: Failures in a row that the service has patience with.
+TRIES = 4
 #: Bodies of errors, and files that are smaller than those.
 SLACK_BYTES = 1 << 16
 REFUSALS = ("httpStatus", "rateLimited", "redirectDenied")
@@ -74,6 +76,9 @@ class Verdict:
             end = end | (later.of_lie(lie) if lie is not None and told else later.honest())
             if told and not self.case.always:
                 end = end | later.honest()
+        if self.site.lie_count > TRIES:
+            # Bytes that replace those of an earlier version do not count as progress.
+            end = end | failed("incomplete")
         return story.with_checksum(end)
 
     def judge(self, done: JSON) -> None:
@@ -156,7 +161,7 @@ class Verdict:
         """Bytes that can be gone on from are gone on from."""
         later = self.file_requests()
         offset = self.story(self.old, self.held).next_offset()
-        if not later or offset is None:
+        if not later or offset is None or (self.case.interruption == "reset" and not offset):
             return
         asked = later[0].asked
         if asked is None or asked[0] != offset:
