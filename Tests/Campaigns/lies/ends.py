@@ -161,13 +161,16 @@ class Story:
         is_proven = is_strong(self.old, self.manner) or self.is_trusting
         return self.policy == "probe" and self.total_known and not is_proven
 
-    def next_offset(self) -> int | None:
-        """Where the next request has to begin; None where nothing lets it go on."""
+    def next_offsets(self) -> set[int]:
+        """Where the next request has to begin; empty where nothing lets it go on."""
         if not self.held or not self.manner.can_resume:
-            return None
+            return set()
         if self.is_probing:
-            return max(0, self.held - OVERLAP_BYTES)
-        return self.held if is_strong(self.old, self.manner) or self.is_trusting else None
+            return {max(0, self.held - OVERLAP_BYTES)}
+        if not (is_strong(self.old, self.manner) or self.is_trusting):
+            return set()
+        # Where no length is known, the last byte held, asked for once more, may prove to be the last of all.
+        return {self.held} if self.total_known else {self.held, self.held - 1}
 
     def identity(self) -> str | None:
         """What a resume relies on."""

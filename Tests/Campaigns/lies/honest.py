@@ -117,7 +117,8 @@ class Manner:
     status: int = 200
     #: A 206 names no validator but an ETag.
     omits_date: bool = False
-    #: redirected; or also: each redirect leads to a link that serves once
+    #: no; yes; once: each time to a new link, which serves once;
+    #: mirrors: later to another place, which has ETags of its own, while the first is still there
     redirects: str = "no"
 
     @property
@@ -196,4 +197,5 @@ MANNERS = (
     Manner("many cookies", extra=tuple(("Set-Cookie", f"c{n}={'x' * 200}") for n in range(40))),
     Manner("redirected", redirects="yes"),
     Manner("redirected to links that serve once", redirects="once"),
+    Manner("redirected to one mirror, then to another", redirects="mirrors"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .honest import Manner, Version
 from .table import AFTER, EVERY, Ask, Lie
@@ -68,6 +68,8 @@ class CaseSite:
             if redirect is not None and not (self.is_later and self.lie):
                 return redirect
             version = self.now if self.is_later else self.old
+            if request.target.endswith("/mirror-2") and version.etag is not None:
+                version = replace(version, etag=version.etag.replace('"v', '"mirror-'))
             honest = self.manner.answer(version, request)
             answer = self._lie(request, version, honest) or honest
             if self.first_stop is not None and not self.is_later:
@@ -113,8 +115,12 @@ class CaseSite:
             return None
         if request.target == self.path:
             self._links[f"/{self.key}/link/{len(self._links)}"] = 0
-            where = "moved" if self.manner.redirects == "yes" else f"link/{len(self._links) - 1}"
-            return Answer(302, [("Location", f"/{self.key}/{where}")])
+            where = f"/{self.key}/link/{len(self._links) - 1}"
+            if self.manner.redirects == "yes":
+                where = f"/{self.key}/moved"
+            elif self.manner.redirects == "mirrors":
+                where = f"{self.mirror}/{self.key}/mirror-{2 if self.is_later else 1}"
+            return Answer(302, [("Location", where)])
         if self.manner.redirects == "once":
             uses = self._links.get(request.target, 1)
             stop = None if self.is_later else self.first_stop

@@ -233,7 +233,8 @@ class Trial:
             if ranged is None:
                 self.verdict.held_otherwise, self.verdict.held = self.verdict.held, 0
             elif not self.verdict.story(self.old, 1).is_probing:
-                self.verdict.held = ranged[0]
+                # The last byte held may have been asked for once more.
+                self.verdict.held = min(self.verdict.held, ranged[0] + (ranged[0] == self.case.position - 1))
             elif ranged[0] > 0:
                 self.verdict.held = ranged[0] + OVERLAP_BYTES
 
