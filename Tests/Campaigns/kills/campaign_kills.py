@@ -31,10 +31,9 @@ import subprocess
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from random import Random
-from typing import ClassVar
 
 from campaign import Campaign, Result
 from towline_client import Timeout, Towline
@@ -57,10 +56,10 @@ DRY_RUNS = 3
 
 
 class Kills(Campaign):
-    name: ClassVar[str] = "kills"
-    about: ClassVar[str] = "kill -9 at every state-changing system call loses nothing that was promised"
-    slice_cases: ClassVar[int] = 150
-    whole_cases: ClassVar[int] = 3_000
+    name = "kills"
+    about = "kill -9 at every state-changing system call loses nothing that was promised"
+    slice_cases = 150
+    whole_cases = 3_000
 
     @classmethod
     def lacks(cls) -> str | None:
@@ -74,7 +73,7 @@ class Kills(Campaign):
 
     @cached_property
     def points(self) -> list[Point]:
-        listed = [Point(*values) for values in points.load()]
+        listed = points.load()
         Random("kills").shuffle(listed)
         return listed
 
@@ -83,7 +82,7 @@ class Kills(Campaign):
         taken = [n for n in range(DOZEN) if n not in RANDOM + DRY]
         if place in taken and (number := dozens * len(taken) + taken.index(place)) < len(self.points):
             point = self.points[number]
-            return self.case(point.scenario, random, folder, lambda *of: self.kill_at(*of, lambda: point))
+            return self.case(point.scenario, random, folder, partial(self.kill_at, lambda: point))
         if place in DRY and dozens * len(taken) < len(self.points):
             names = list(SCENARIOS)
             return self.compare(names[dozens * 7 % len(names)], random, folder)
@@ -94,7 +93,7 @@ class Kills(Campaign):
         def about() -> Point:
             return Point(near.scenario, near.call, ANYWHERE, random.randint(1, max(2, near.n * 2)))
 
-        return self.case(near.scenario, random, folder, lambda *of: self.kill_at(*of, about))
+        return self.case(near.scenario, random, folder, partial(self.kill_at, about))
 
     def case(
         self, name: str, random: Random, folder: Path, body: Callable[[Trial, Scenario], None]
@@ -111,7 +110,7 @@ class Kills(Campaign):
 
     # Kills
 
-    def kill_at(self, trial: Trial, scenario: Scenario, next_point: Callable[[], Point]) -> None:
+    def kill_at(self, next_point: Callable[[], Point], trial: Trial, scenario: Scenario) -> None:
         for _ in range(scenario.rounds):
             point = next_point()
             with (trial.folder / "points").open("a") as note:
@@ -147,6 +146,7 @@ class Kills(Campaign):
 
         def body(trial: Trial, scenario: Scenario) -> None:
             place_of: list[Callable[[Path], str | None]] = []
+            scenario.is_dry = True
 
             def arguments() -> list[str]:
                 place_of.append(trial.place_of())

@@ -49,6 +49,8 @@ class Scenario:
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
         self.gate = threading.Event()
+        #: Nothing is held up and nothing is killed.
+        self.is_dry = False
 
     def prepare(self) -> None:
         """What there is before; by processes of its own."""
@@ -181,16 +183,22 @@ class SlowDisk(Scenario):
     )
     still_seconds: ClassVar[float] = 0.12
 
+    def prepare(self) -> None:
+        super().prepare()
+        self.trial.server.is_stepping = False
+
     def act(self, host: Towline) -> None:
+        if self.is_dry:
+            return self.end(host, self.file)
         self.release(self.file)
         read, since = -1, time.monotonic()
         while time.monotonic() - since < self.still_seconds:
             time.sleep(0.01)
             if any(d["state"] == "completed" for d in host.changed(self.file.id)):
-                return
+                return None
             if self.bytes_read(self.file) != read:
                 read, since = self.bytes_read(self.file), time.monotonic()
-        host.kill()
+        return host.kill()
 
 
 class Pause(Scenario):

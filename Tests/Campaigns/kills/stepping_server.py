@@ -1,4 +1,4 @@
-"""A scripted server that knows what its client has read: it sends in steps and looks into the other socket.
+"""A scripted server that knows what its client has read: it looks into the other end's socket.
 
 What lies in a receive queue when a process is killed was never the process's, so it is not what a kill costs.
 """
@@ -6,6 +6,7 @@ What lies in a receive queue when a process is killed was never the process's, s
 from __future__ import annotations
 
 import fcntl
+import select
 import socket
 import struct
 import termios
@@ -49,21 +50,71 @@ class SocketLook:
         return unread
 
 
+class Flow:
+    """A body on its way: how much of it was sent, and how much the client has taken."""
+
+    def __init__(self, connection: socket.socket, look: SocketLook) -> None:
+        self._connection = connection
+        self._look = look
+        self._lock = threading.Lock()
+        self._sent_wire = 0
+        self.sent = 0
+        #: Body bytes that the client has certainly taken out of its socket.
+        self.read = 0
+
+    def push(self, piece: bytes, *, chunked: bool) -> None:
+        """Sends body bytes."""
+        rest = memoryview(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+        while rest:
+            with self._lock:
+                try:
+                    count = self._connection.send(rest, socket.MSG_DONTWAIT)
+                except BlockingIOError:
+                    count = 0
+                rest = rest[count:]
+                self._sent_wire += count
+                if not chunked:
+                    self.sent += count
+            if count == 0:
+                select.select([], [self._connection], [], 0.02)
+        if chunked:
+            self.sent += len(piece)
+
+    def look(self) -> bool | None:
+        """Updates `read`; true when all that was sent is read, None when nobody will read any more."""
+        with self._lock:
+            try:
+                on_its_way = struct.unpack("=i", fcntl.ioctl(self._connection, termios.TIOCOUTQ, bytes(4)))[0]
+                unread = self._look.unread(self._connection)
+            except (OSError, ValueError):
+                return None
+            if unread is None:
+                return None
+            if on_its_way + unread == 0:
+                self.read = self.sent
+            elif self.sent == self._sent_wire:
+                self.read = max(self.read, self.sent - on_its_way - unread)
+            return on_its_way + unread == 0
+
+
 class SteppingServer(ScriptedServer):
     """Sends the next step when the client has read the last one, or after a while in which it did not."""
 
     def __init__(self) -> None:
         self._look = SocketLook()
-        self._read: dict[int, int] = {}
+        self._flows: dict[int, Flow] = {}
+        #: With false the server sends as quickly as it can.
+        self.is_stepping = True
         super().__init__()
 
     def forget(self, prefix: str) -> None:
         """Drops what is known of the paths that begin so."""
+        self.is_stepping = True
         with self._changed:
             gone = [r for r in self.log if r.target.startswith(prefix)]
             self.log = [r for r in self.log if not r.target.startswith(prefix)]
             for request in gone:
-                self._read.pop(id(request), None)
+                self._flows.pop(id(request), None)
             for path in [p for p in self.resources if p.startswith(prefix)]:
                 del self.resources[path]
 
@@ -71,46 +122,38 @@ class SteppingServer(ScriptedServer):
         return [resource for path, resource in self.resources.items() if path.startswith(prefix)]
 
     def body_read(self, request: Request) -> int:
-        """Body bytes that the client has certainly taken out of its socket."""
-        return self._read.get(id(request), 0)
+        """Body bytes that the client has certainly taken out of its socket by now, or had when it died."""
+        flow = self._flows.get(id(request))
+        if flow is None:
+            return 0
+        flow.look()
+        return flow.read
 
     def _send_body(
         self, connection: socket.socket, request: Request, body: bytes, behaviour: Behaviour
     ) -> None:
-        offset = 0
-        self._read[id(request)] = 0
-        while offset < len(body):
-            if offset == behaviour.hold_after:
+        flow = self._flows[id(request)] = Flow(connection, self._look)
+        while flow.sent < len(body):
+            if flow.sent == behaviour.hold_after:
                 self._wait_for(behaviour.gate or threading.Event(), connection)
-                # Looked at once more: a slow reader may have caught up.
-                if self._drained(connection):
-                    self._read[id(request)] = offset
-            if offset == behaviour.drop_after:
+            if flow.sent == behaviour.drop_after:
                 self._cut(connection, behaviour.reset)
-            stops = [n for n in (behaviour.hold_after, behaviour.drop_after) if n is not None and n > offset]
-            piece = body[offset : min([offset + STEP, *stops])]
-            connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece) if behaviour.chunked else piece)
-            offset += len(piece)
+            stops = [n for n in (behaviour.hold_after, behaviour.drop_after) if n is not None]
+            until = min([flow.sent + STEP, *(n for n in stops if n > flow.sent)])
+            flow.push(body[flow.sent : until], chunked=behaviour.chunked)
+            self._drain(flow)
             with self._changed:
-                request.body_sent = offset
-            if self._drained(connection, DRAIN_SECONDS):
-                self._read[id(request)] = offset
-            with self._changed:
+                request.body_sent = flow.sent
                 self._changed.notify_all()
         if behaviour.chunked:
             connection.sendall(b"0\r\n\r\n")
 
-    def _drained(self, connection: socket.socket, seconds: float = 0) -> bool:
-        """True once the client has read all; what it has not acknowledged is on its way to it."""
-        deadline = time.monotonic() + seconds
-        while True:
-            on_its_way = struct.unpack("=i", fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)))[0]
-            if on_its_way == 0:
-                unread = self._look.unread(connection)
-                if unread == 0:
-                    return True
-                if unread is None:
-                    raise ConnectionCut
+    def _drain(self, flow: Flow) -> None:
+        """Waits until the client has read all."""
+        deadline = time.monotonic() + (DRAIN_SECONDS if self.is_stepping else 0)
+        while not (is_drained := flow.look()):
+            if is_drained is None:
+                raise ConnectionCut
             if time.monotonic() >= deadline:
-                return False
+                return
             self._stopping.wait(0.0005)

@@ -19,6 +19,8 @@ CALLS = (
     "pwrite64,pwritev,pwritev2,write,writev,ftruncate,truncate,fallocate,sync_file_range,copy_file_range,"
     "fdatasync,fsync,syncfs,sync,msync,fchmod,chmod,fchmodat,utimensat,fsetxattr,fcntl,flock"
 )
+#: Of these only the ones with such an argument.
+ONLY = {"openat": ("O_CREAT", "O_TMPFILE"), "fcntl": ("OFD_SETLK",)}
 #: The place of a call whose path is not known before the process runs: counted wherever it goes.
 ANYWHERE = "*"
 #: Of those only these can be met by their number: no thread makes as many before.
@@ -36,6 +38,10 @@ class Point:
     call: str
     place: str
     n: int
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        return (self.scenario, self.call, self.place)
 
     def __str__(self) -> str:
         return f"{self.scenario}: {self.call} {self.place} {self.n}"
@@ -130,7 +136,7 @@ def counted(log: Path, scenario: str, place_of: Callable[[Path], str | None]) ->
         here[thread, call, place] += 1
         if place == ANYWHERE and call not in EARLY_CALLS:
             continue
-        if (call == "openat" and "O_CREAT" not in rest) or (call == "fcntl" and "OFD_SETLK" not in rest):
+        if call in ONLY and not any(word in rest for word in ONLY[call]):
             continue
         n = anywhere[thread, call] if place == ANYWHERE else here[thread, call, place]
         points.add(Point(scenario, call, place, n))
