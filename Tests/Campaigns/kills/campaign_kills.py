@@ -59,7 +59,7 @@ class Kills(Campaign):
     name = "kills"
     about = "kill -9 at every state-changing system call loses nothing that was promised"
     slice_cases = 150
-    whole_cases = 3_000
+    whole_cases = 3_100
 
     @classmethod
     def lacks(cls) -> str | None:
