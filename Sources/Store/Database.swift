@@ -24,6 +24,9 @@ internal import CSQLite
         }
         unsafe raw = handle
         _ = unsafe csqlite_set_busy_limit(handle, busyLimitMilliseconds)
+        _ = unsafe csqlite_add_row_check(handle)
+        // A length that is garbage must not cost a gigabyte.
+        _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, 8 << 20)
         // Until we know whose database it is: closing must not write to it.
         _ = unsafe csqlite_set_checkpoints_on_close(handle, false)
     }

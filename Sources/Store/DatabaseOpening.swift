@@ -1,68 +1,120 @@
 internal import Glibc
 internal import Platform
 
-/// Something that happened as the state was opened and that the user should hear of.
-package enum StoreDiagnostic: Equatable, Sendable {
-    /// The database was damaged; a fresh one took its place, and the old one lies at this path.
-    case damagedDatabaseSetAside(path: String, message: String)
-
-    /// One sentence for the log.
-    package var text: String {
-        switch self {
-        case .damagedDatabaseSetAside(let path, let message):
-            "the database was damaged (\(message)) and lies now at \(path); its downloads are not known any more"
-        }
-    }
-}
-
-/// Opens the database of a state directory: checks whose it is, migrates it, sets a damaged one aside.
+/// Opens the database of a state directory: checks whose it is, migrates it, sets a damaged one aside and rescues what can
+/// be read of it.
 struct DatabaseOpening {
     let directory: StateDirectory
+    let session: Int64
     let busyLimitMilliseconds: Int32
-    var diagnostics: [StoreDiagnostic] = []
+    private(set) var diagnostics: [StoreDiagnostic] = []
+    /// Sessions that were dead before anybody else was let in.
+    private(set) var deadSessions: Set<Int64> = []
+    private var rescued: Rescued?
 
-    init(directory: StateDirectory, busyLimitMilliseconds: Int32) {
+    init(directory: StateDirectory, session: Int64, busyLimitMilliseconds: Int32) {
         self.directory = directory
+        self.session = session
         self.busyLimitMilliseconds = busyLimitMilliseconds
+        diagnostics = directory.strangers.map { .strangerSetAside(path: $0) }
     }
 
-    /// A database that is ready for service; the directory is shared afterwards.
-    mutating func open() throws(StateDirectoryError) -> Database {
-        let database = try openOrReplace()
+    /// The table of a database that is ready for service; the directory is shared afterwards.
+    mutating func open() throws(StateDirectoryError) -> RecordTable {
+        try moveStrangersAway()
+        let table = RecordTable(try openOrReplace())
+        if directory.isSole { try compareRevisions(table) }
         do throws(Errno) {
             try directory.share()
         } catch {
             throw StateDirectoryError(path: directory.path, doing: "share the state directory", error)
         }
-        return database
+        return table
     }
 
+    // MARK: What stands in our places
+
+    private mutating func moveStrangersAway() throws(StateDirectoryError) {
+        let path = directory.databasePath
+        guard directory.isSole else {
+            // SQLite would follow a link.
+            guard let status = try? FileStatus(path: path), status.kind != .regular else { return }
+            throw StateDirectoryError(.damaged, path: path, "\(path) is no plain file, and another process is alive")
+        }
+        do throws(Errno) {
+            for suffix in DatabaseRescue.suffixes {
+                guard let target = try PathRepair.setAsideUnlessRegular(path + suffix) else { continue }
+                diagnostics.append(.strangerSetAside(path: target))
+            }
+            try DatabaseRescue.finishInterrupted(path)
+            // SQLite removes the log of a database that is empty: it may hold all that there is.
+            if (try? FileStatus(path: path))?.byteCount ?? 0 == 0, (try? FileStatus(path: path + "-wal")) != nil {
+                try DatabaseRescue.setAside(path)
+            }
+        } catch {
+            throw StateDirectoryError(.damaged, path: path, doing: "move away what is no database:", error)
+        }
+        moveStrangersAwayFromSessions()
+    }
+
+    private mutating func moveStrangersAwayFromSessions() {
+        for name in (try? directoryEntries(directory.sessionsPath)) ?? [] {
+            guard let number = Int64(name), number != session else { continue }
+            let path = directory.sessionsPath + "/" + name
+            // Who cannot move it sees it as it is: as a session that is dead.
+            if let target = try? PathRepair.setAsideUnlessRegular(path) {
+                diagnostics.append(.strangerSetAside(path: target))
+            }
+            deadSessions.insert(number)
+        }
+    }
+
+    // MARK: Opening
+
     private mutating func openOrReplace() throws(StateDirectoryError) -> Database {
+        let path = directory.databasePath
         let damage: StoreError
         do throws(OpenFailure) {
-            return try attempt()
+            return try attemptTwice()
         } catch {
             switch error {
             case .refused(let refusal): throw refusal
             case .storage(let failure) where failure.isCorrupt: damage = failure
-            case .storage(let failure): throw StateDirectoryError(database: directory.databasePath, failure)
+            case .storage(let failure): throw StateDirectoryError(database: path, failure)
             }
         }
+        try readThrough()
         guard directory.isSole else {
             throw StateDirectoryError(
                 .damaged,
-                path: directory.databasePath,
-                "the database \(directory.databasePath) is damaged (\(damage.message)) and in use by another process; "
+                path: path,
+                "the database \(path) is damaged (\(damage.message)) and in use by another process; "
                     + "end that process and start again: the database will be set aside"
             )
         }
-        try setAside(damage)
+        let rescue = DatabaseRescue(
+            path: path, modeSource: directory.lockPath, busyLimitMilliseconds: busyLimitMilliseconds)
+        let rescued: Rescued
+        do throws(StoreError) {
+            rescued = try rescue.makeReplacement(after: directory.notedRevision())
+        } catch {
+            throw StateDirectoryError(database: path, error)
+        }
+        do throws(Errno) {
+            let target = try rescue.replace()
+            try? removeFile(directory.checkRequestPath)
+            self.rescued = rescued
+            diagnostics.append(
+                .damagedDatabaseSetAside(path: target, message: damage.message, rescuedCount: rescued.count))
+        } catch {
+            throw StateDirectoryError(.damaged, path: path, doing: "set the damaged database aside:", error)
+        }
         do throws(OpenFailure) {
             return try attempt()
         } catch {
             switch error {
             case .refused(let refusal): throw refusal
-            case .storage(let failure): throw StateDirectoryError(database: directory.databasePath, failure)
+            case .storage(let failure): throw StateDirectoryError(database: path, failure)
             }
         }
     }
@@ -70,6 +122,37 @@ struct DatabaseOpening {
     private enum OpenFailure: Error {
         case refused(StateDirectoryError)
         case storage(StoreError)
+    }
+
+    /// A call of the system that failed once must not decide about the state.
+    private func attemptTwice() throws(OpenFailure) -> Database {
+        do throws(OpenFailure) {
+            return try attempt()
+        } catch {
+            if case .storage(let failure) = error, !failure.isBusy { return try attempt() }
+            throw error
+        }
+    }
+
+    /// SQLite tells a disk that cannot be read as damage too: refuses where the disk is the cause.
+    ///
+    /// Nobody has the database open here: closing a descriptor of ours drops no lock.
+    private func readThrough() throws(StateDirectoryError) {
+        guard directory.isSole else { return }
+        for suffix in ["", "-wal"] {
+            do throws(Errno) {
+                let file = try FileDescriptor(open: directory.databasePath + suffix, flags: O_RDONLY | O_NOFOLLOW)
+                var offset: Int64 = 0
+                while true {
+                    let count = try file.read(count: 1 << 20, at: offset).count
+                    if count == 0 { break }
+                    offset += Int64(count)
+                }
+            } catch {
+                if error == .noEntry { continue }
+                throw StateDirectoryError(.storage, path: directory.path, doing: "read the database in", error)
+            }
+        }
     }
 
     private func attempt() throws(OpenFailure) -> Database {
@@ -81,8 +164,10 @@ struct DatabaseOpening {
         if let refusal = refusal(standing) { throw .refused(refusal) }
         try storage { () throws(StoreError) in
             try database.beginService()
+            // SQLite opens a file that it cannot write for reading alone, and says so only now.
+            try database.run("BEGIN IMMEDIATE; ROLLBACK")
             if case .older(let version) = standing { try Schema.migrate(database, from: version) }
-            try check(database)
+            if directory.isSole { try check(database) }
         }
         return database
     }
@@ -91,8 +176,18 @@ struct DatabaseOpening {
         do throws(StoreError) {
             return try body()
         } catch {
-            throw .storage(error)
+            // Our own statements are right: a table or column that they do not find is damage.
+            throw .storage(error.isStatementError ? .damaged(error.message) : error)
         }
+    }
+
+    /// Looks at the whole of a database of ordinary size; at a larger one if an earlier process met damage in it.
+    private func check(_ database: borrowing Database) throws(StoreError) {
+        let isRequested = (try? FileStatus(path: directory.checkRequestPath)) != nil
+        try DatabaseCheck.checkFrame(database)
+        let isSmall = try DatabaseCheck.isSmall(database)
+        if isRequested || isSmall { try DatabaseCheck.checkAll(database) }
+        if isRequested { try? removeFile(directory.checkRequestPath) }
     }
 
     private func refusal(_ standing: Schema.Standing) -> StateDirectoryError? {
@@ -125,33 +220,25 @@ struct DatabaseOpening {
         }
     }
 
-    /// Reads a little of every table; the whole database if an earlier process met a damaged page.
-    private func check(_ database: borrowing Database) throws(StoreError) {
-        for table in ["meta", "download", "removed"] { _ = try database.integer("SELECT 1 FROM \(table) LIMIT 1") }
-        guard directory.isSole, (try? FileStatus(path: directory.checkRequestPath)) != nil else { return }
-        let verdict = try database.text("PRAGMA quick_check(1)")
-        if verdict != "ok" { throw StoreError.damaged(verdict) }
-        try? removeFile(directory.checkRequestPath)
-    }
+    // MARK: Lost changes
 
-    private mutating func setAside(_ damage: StoreError) throws(StateDirectoryError) {
-        let path = directory.databasePath
-        var seconds = unixMilliseconds() / 1000
-        do throws(Errno) {
-            while (try? FileStatus(path: "\(path).damaged-\(seconds)")) != nil { seconds += 1 }
-            let target = "\(path).damaged-\(seconds)"
-            // The log first: without its database it means nothing, beside a fresh one it would be replayed into it.
-            for suffix in ["-wal", "-shm", ""] {
-                do throws(Errno) {
-                    try renameReplacing(path + suffix, to: target + suffix)
-                } catch {
-                    if error != .noEntry { throw error }
-                }
+    /// A database that tells of less than was committed has lost its end, or is an old copy: its marks may speak of bytes
+    /// that have been replaced since.
+    private mutating func compareRevisions(_ table: RecordTable) throws(StateDirectoryError) {
+        do throws(StoreError) {
+            let current = try table.meta("revision")
+            // Of a damaged database that told nothing, everything has been said.
+            let revision = rescued.map(\.revision) ?? current
+            guard let revision, let noted = directory.notedRevision(), noted > revision else {
+                directory.noteRevision(current)
+                return
             }
-            try? removeFile(directory.checkRequestPath)
-            diagnostics.append(.damagedDatabaseSetAside(path: target, message: damage.message))
+            let last = try table.forgetRanges(after: max(noted, current))
+            directory.noteRevision(last)
+            let path = directory.databasePath
+            diagnostics.append(.changesLost(path: path, revision: revision, lastRevision: noted))
         } catch {
-            throw StateDirectoryError(.damaged, path: path, doing: "set the damaged database aside:", error)
+            throw StateDirectoryError(database: directory.databasePath, error)
         }
     }
 }

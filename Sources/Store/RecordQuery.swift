@@ -2,6 +2,8 @@
 enum RecordQuery: Int, CaseIterable {
     case byID
     case bySequence
+    case next
+    case lastRevision
     case byRequest
     case byPath
     case insert
@@ -36,19 +38,27 @@ enum RecordQuery: Int, CaseIterable {
         switch self {
         case .byID: Self.select + "id=?1"
         case .bySequence: Self.select + "sequence=?1"
+        case .next: Self.select + "sequence>?1 ORDER BY sequence LIMIT 1"
+        case .lastRevision: "SELECT max(revision) FROM download NOT INDEXED"
         case .byRequest: Self.select + "destinationKey=?1 AND url=?2 AND \(Schema.notFinal) ORDER BY sequence LIMIT 1"
         case .byPath: Self.select + "path=?1 AND path IS NOT NULL AND \(Schema.notFinal)"
         case .insert: Self.insertion
         case .update: Self.replacement
         case .updateProgress:
             """
-            UPDATE download SET durable=?4, transferredByteCount=?5, wastedByteCount=?6
+            UPDATE download SET durable=?4, transferredByteCount=?5, wastedByteCount=?6,
+              \(RecordCheck.progress.update([.durable: "?4", .transferredByteCount: "?5", .wastedByteCount: "?6"]))
             WHERE id=?1 AND owner=?2 AND attempt=?3
             """
-        case .updatePath: "UPDATE download SET path=?3, revision=?4 WHERE id=?1 AND owner=?2"
+        case .updatePath:
+            """
+            UPDATE download SET path=?3, revision=?4, \(RecordCheck.request.update([.path: "?3"]))
+            WHERE id=?1 AND owner=?2
+            """
         case .takeOver:
             """
-            UPDATE download SET owner=?3, state=?4, reason=?5, written=?6, slot=NULL, revision=?7
+            UPDATE download SET owner=?3, state=?4, reason=?5, written=?6, slot=NULL, revision=?7,
+              \(RecordCheck.progress.update([.state: "?4", .reason: "?5", .written: "?6"]))
             WHERE id=?1 AND owner=?2
             """
         case .release: "UPDATE download SET owner=0, revision=?3 WHERE id=?1 AND owner=?2"
@@ -86,16 +96,29 @@ enum RecordQuery: Int, CaseIterable {
     static let expectedOwner = Int32(RecordColumn.allCases.count + 1)
 
     private static var columns: String { RecordColumn.allCases.map(\.name).joined(separator: ",") }
-    private static var select: String { "SELECT \(columns) FROM download WHERE " }
+    private static var select: String {
+        "SELECT \(columns),\(RecordCheck.request.isIntact),\(RecordCheck.progress.isIntact) FROM download WHERE "
+    }
 
     private static var insertion: String {
         let parameters = RecordColumn.allCases.map { "?\($0.parameter)" }.joined(separator: ",")
-        return "INSERT INTO download(\(columns)) VALUES(\(parameters))"
+        let checks = RecordCheck.allCases
+        return """
+            INSERT INTO download(\(columns),\(checks.map(\.column).joined(separator: ",")))
+            VALUES(\(parameters),\(checks.map { $0.call { "?\($0.parameter)" } }.joined(separator: ",")))
+            """
     }
 
     private static var replacement: String {
-        let settings = RecordColumn.allCases.filter { $0 != .id && $0 != .sequence }
-            .map { "\($0.name)=?\($0.parameter)" }.joined(separator: ",")
-        return "UPDATE download SET \(settings) WHERE id=?\(RecordColumn.id.parameter) AND owner=?\(expectedOwner)"
+        let kept: Set<RecordColumn> = [.id, .sequence]
+        var settings = RecordColumn.allCases.filter { !kept.contains($0) }.map { "\($0.name)=?\($0.parameter)" }
+        for check in RecordCheck.allCases {
+            let value = check.call { kept.contains($0) ? $0.name : "?\($0.parameter)" }
+            settings.append("\(check.column)=\(value)")
+        }
+        return """
+            UPDATE download SET \(settings.joined(separator: ","))
+            WHERE id=?\(RecordColumn.id.parameter) AND owner=?\(expectedOwner)
+            """
     }
 }

@@ -9,6 +9,8 @@ final class RecordTable {
 
     private let database: Database
     private var prepared = [Prepared?](repeating: nil, count: RecordQuery.allCases.count)
+    /// A record was read that is not as it was written.
+    var hasMetDamage = false
 
     init(_ database: consuming Database) {
         self.database = database
@@ -108,6 +110,49 @@ final class RecordTable {
 
     func delete(id: String) throws(StoreError) {
         _ = try change(.delete) { statement throws(StoreError) in try statement.bind(1, id) }
+    }
+
+    // MARK: After damage
+
+    /// The first row after a sequence, as it is stored, with what is damaged of it.
+    func next(
+        after sequence: Int64
+    ) throws(StoreError) -> (record: DownloadRecord, sequence: Int64, damage: RecordCheck?)? {
+        var found: (record: DownloadRecord, sequence: Int64, damage: RecordCheck?)?
+        try rows(.next) { statement throws(StoreError) in
+            try statement.bind(1, sequence)
+        } each: { statement in
+            let record = statement.record()
+            found = (record, record.sequence, statement.damage())
+            return false
+        }
+        return found
+    }
+
+    func lastRevision() throws(StoreError) -> Int64? {
+        try integers(.lastRevision) { _ throws(StoreError) in }.first
+    }
+
+    /// Takes from all downloads that are not final what they hold, and their owners; returns the last revision used.
+    func forgetRanges(after revision: Int64) throws(StoreError) -> Int64 {
+        var revision = revision
+        var position: Int64 = 0
+        try run("BEGIN IMMEDIATE")
+        while let found = try next(after: position) {
+            position = found.sequence
+            var record = found.record
+            if record.state.isFinal { continue }
+            let owner = record.owner ?? 0
+            record.forgetRanges()
+            record.entity = nil
+            record.disown()
+            revision += 1
+            _ = try update(record, owner: 0, expectedOwner: owner, revision: revision)
+        }
+        try setMeta("revision", revision)
+        try setMeta("tombstoneFloor", revision)
+        try run("COMMIT")
+        return revision
     }
 
     // MARK: Handing over
@@ -289,9 +334,15 @@ final class RecordTable {
 
     private func first(_ query: RecordQuery, _ bind: Binding) throws(StoreError) -> DownloadRecord? {
         var record: DownloadRecord?
+        var damage: RecordCheck?
         try rows(query, bind) { statement in
             record = statement.record()
+            damage = statement.damage()
             return false
+        }
+        if let damage {
+            hasMetDamage = true
+            record?.forget(damage)
         }
         return record
     }

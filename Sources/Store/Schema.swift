@@ -8,7 +8,7 @@ package enum Schema {
     package static let applicationID: Int64 = 0x746f_776c
 
     /// Statements that lead from version n to n + 1; published ones never change.
-    static let migrations: [String] = [first, second]
+    static let migrations: [String] = [first, second, third]
 
     /// Downloads that are not final.  Indexes and queries must say it alike to fit together.
     static let notFinal = "state NOT IN ('completed','failed','canceled')"
@@ -51,6 +51,14 @@ package enum Schema {
         ALTER TABLE download ADD COLUMN keptPaths TEXT;
         """
 
+    // Rows of earlier versions are taken for what they say.
+    private static var third: String {
+        let checks = RecordCheck.allCases
+        let columns = checks.map { "ALTER TABLE download ADD COLUMN \($0.column) INTEGER NOT NULL DEFAULT 0;" }
+        let values = checks.map { "\($0.column)=\($0.call(\.name))" }
+        return columns.joined(separator: "\n") + "\nUPDATE download SET \(values.joined(separator: ","));"
+    }
+
     /// What a database is to this program.
     enum Standing: Equatable {
         case current
@@ -68,6 +76,7 @@ package enum Schema {
             return isEmpty ? .older(0) : .foreign
         }
         if application != applicationID { return .foreign }
+        if version < 1 { throw StoreError.damaged("its schema version is \(version)") }
         if version == Self.version { return .current }
         return version > Self.version ? .future(version) : .older(version)
     }

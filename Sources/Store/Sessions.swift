@@ -5,6 +5,8 @@ internal import Platform
 /// The sessions of all processes that share a state directory.  Isolation: any thread.
 package struct Sessions: Sendable {
     private let directory: String
+    /// O_NONBLOCK, so that a FIFO in the place of one holds nobody up.
+    private static let flags = O_NOFOLLOW | O_NONBLOCK
 
     package init(directory: String) {
         self.directory = directory
@@ -16,7 +18,7 @@ package struct Sessions: Sendable {
     /// one's download is worse than waiting.
     package func isAlive(_ number: Int64) -> Bool {
         do throws(Errno) {
-            let file = try FileDescriptor(open: path(number), flags: O_RDWR | O_NOFOLLOW)
+            let file = try FileDescriptor(open: path(number), flags: Self.flags | O_RDWR)
             return try file.isLockedElsewhere()
         } catch {
             return error != .noEntry
@@ -26,7 +28,7 @@ package struct Sessions: Sendable {
     /// All that a session's slots say: the furthest record of each download's latest attempt, by download id.
     package func readSlots(_ number: Int64) -> [String: ProgressRecord] {
         var records: [String: ProgressRecord] = [:]
-        guard let file = try? FileDescriptor(open: path(number), flags: O_RDONLY | O_NOFOLLOW),
+        guard let file = try? FileDescriptor(open: path(number), flags: Self.flags | O_RDONLY),
             let status = try? file.status()
         else { return records }
         let slotCount = min((status.byteCount + 4095) / Int64(ProgressSlot.byteCount), Int64(ProgressSlots.maxCount))
@@ -43,7 +45,7 @@ package struct Sessions: Sendable {
     /// What one slot of a session says; nil when it says nothing.
     package func readSlot(_ number: Int64, _ slot: Int) -> ProgressRecord? {
         guard (0..<ProgressSlots.maxCount).contains(slot),
-            let file = try? FileDescriptor(open: path(number), flags: O_RDONLY | O_NOFOLLOW),
+            let file = try? FileDescriptor(open: path(number), flags: Self.flags | O_RDONLY),
             let bytes = try? file.read(
                 count: ProgressSlot.byteCount,
                 at: Int64(slot) * Int64(ProgressSlot.byteCount)
@@ -63,7 +65,7 @@ package struct Sessions: Sendable {
     func removeIfDead(_ number: Int64, isNamed: () throws(StoreError) -> Bool) throws(StoreError) {
         // Asked before the lock too: while we hold it, the session would look alive to others that ask for its records.
         if try isNamed() { return }
-        guard let file = try? FileDescriptor(open: path(number), flags: O_RDWR | O_NOFOLLOW),
+        guard let file = try? FileDescriptor(open: path(number), flags: Self.flags | O_RDWR),
             (try? file.lock(.exclusive)) == true
         else { return }
         if try isNamed() { return }

@@ -11,6 +11,8 @@ package final class StateDirectory: Sendable {
     package let path: String
     /// True when no other process was alive as this one came; until `share` it keeps others out.
     package let isSole: Bool
+    /// What stood in our places and was no file of ours: where it lies now.
+    let strangers: [String]
     private let lock: FileDescriptor
 
     package var databasePath: String { path + "/towline.db" }
@@ -41,7 +43,8 @@ package final class StateDirectory: Sendable {
                     + "hold; use --state-dir to name a local one, or --allow-network-state"
             )
         }
-        let lock = try Self.openLock(path)
+        var strangers: [String] = []
+        let lock = try Self.openLock(path, &strangers)
         do throws(Errno) {
             isSole = try lock.lock(.exclusive)
             if !isSole, try !Self.lockShared(lock, lockLimitMilliseconds) { throw .wouldBlock }
@@ -52,13 +55,32 @@ package final class StateDirectory: Sendable {
             }
             throw StateDirectoryError(path: path, doing: "lock the state directory", error)
         }
+        do throws(Errno) {
+            let sessions = path + "/sessions"
+            if isSole, let status = try? FileStatus(path: sessions), status.kind != .directory {
+                strangers.append(try PathRepair.setAside(sessions))
+            }
+            try makeDirectory(sessions, mode: 0o700)
+        } catch {
+            throw StateDirectoryError(path: path, doing: "create or use the state directory", error)
+        }
         self.path = path
         self.lock = lock
+        self.strangers = strangers
     }
 
     /// Lets other processes in; the change from exclusive to shared is atomic.
     package func share() throws(Errno) {
         _ = try lock.lock(.shared)
+    }
+
+    func readLock(count: Int) throws(Errno) -> [UInt8] {
+        try lock.read(count: count, at: 0)
+    }
+
+    func writeLock(_ bytes: [UInt8]) throws(Errno) {
+        // Safety: the span lives for the call, which only reads it; bytes have no padding.
+        try unsafe lock.write(bytes.span.bytes, at: 0)
     }
 
     /// The magic number of the file system that holds what the path names; nil where it cannot be told.
@@ -67,15 +89,15 @@ package final class StateDirectory: Sendable {
         return directory.fileSystemMagic()
     }
 
-    private static func openLock(_ path: String) throws(StateDirectoryError) -> FileDescriptor {
+    private static func openLock(
+        _ path: String, _ strangers: inout [String]
+    ) throws(StateDirectoryError) -> FileDescriptor {
         do throws(Errno) {
             try makeDirectories(path, mode: 0o700)
-            try makeDirectory(path + "/sessions", mode: 0o700)
-            return try FileDescriptor(
-                open: path + "/state.lock",
-                flags: O_RDWR | O_CREAT | O_NOFOLLOW,
-                mode: 0o600
-            )
+            let lockPath = path + "/state.lock"
+            // Nobody alive has his lock on what is no plain file.
+            if let target = try PathRepair.setAsideUnlessRegular(lockPath) { strangers.append(target) }
+            return try FileDescriptor(open: lockPath, flags: O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
         } catch {
             let kind: StateDirectoryError.Kind = error == .notDirectory ? .notDirectory : .cannotCreate
             throw StateDirectoryError(kind, path: path, doing: "create or use the state directory", error)

@@ -119,9 +119,11 @@ private func serve(
     defer { session.end() }
     let worker: StoreWorker
     do throws(StateDirectoryError) {
-        var opening = DatabaseOpening(directory: directory, busyLimitMilliseconds: busyLimitMilliseconds)
-        let table = RecordTable(try opening.open())
-        worker = StoreWorker(table: table, session: session.number, sessions: sessions, directory: directory)
+        var opening = DatabaseOpening(
+            directory: directory, session: session.number, busyLimitMilliseconds: busyLimitMilliseconds)
+        worker = StoreWorker(
+            table: try opening.open(), session: session.number, sessions: sessions, directory: directory,
+            deadSessions: opening.deadSessions)
         opened.send(.ready(opening.diagnostics))
     } catch {
         sessions.remove(session.number)

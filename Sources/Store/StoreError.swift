@@ -26,7 +26,13 @@ package struct StoreError: Error, Equatable, Sendable {
     }
 
     /// The file is damaged, or is no database.
-    package var isCorrupt: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }
+    package var isCorrupt: Bool {
+        // Too big is a value whose length is garbage: no value of ours comes near the limit.
+        code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_TOOBIG
+    }
+
+    /// The statement does not fit the schema.
+    var isStatementError: Bool { code == SQLITE_ERROR }
 
     /// Other processes kept the lock for the whole of the busy limit.
     package var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED }

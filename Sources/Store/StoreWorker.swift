@@ -22,9 +22,12 @@ final class StoreWorker {
     private var alive: Set<Int64> = []
     private var slots: [Int64: [String: ProgressRecord]] = [:]
     /// The dead stay dead.
-    private var dead: Set<Int64> = []
+    private var dead: Set<Int64>
 
-    init(table: RecordTable, session: Int64, sessions: Sessions, directory: StateDirectory) {
+    init(
+        table: RecordTable, session: Int64, sessions: Sessions, directory: StateDirectory, deadSessions: Set<Int64>
+    ) {
+        dead = deadSessions
         self.table = table
         self.session = session
         self.sessions = sessions
@@ -55,6 +58,10 @@ final class StoreWorker {
                 if isPastDeadline { break }
             }
             try commit()
+            if table.hasMetDamage {
+                table.hasMetDamage = false
+                directory.requestCheck()
+            }
             return results
         } catch {
             return failure(of: candidates.prefix(triedCount), error)
@@ -97,6 +104,7 @@ final class StoreWorker {
         }
         if revision != revisionAtBegin { try table.setMeta("revision", revision) }
         try table.run("COMMIT")
+        if revision != revisionAtBegin { directory.noteRevision(revision) }
     }
 
     private func failure(of jobs: ArraySlice<StoreJob>, _ error: StoreError) -> [StoreResult] {

@@ -13,6 +13,8 @@ int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *_Nullable 
 int csqlite_set_busy_limit(sqlite3 *database, int limit_milliseconds);
 /* SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE: sqlite3_db_config is variadic. */
 int csqlite_set_checkpoints_on_close(sqlite3 *database, bool checkpoints);
+/* Gives SQL the function row_check(value, ...): a checksum of the values and their types, never 0. */
+int csqlite_add_row_check(sqlite3 *database);
 
 #pragma clang assume_nonnull end
 #endif

@@ -1,0 +1,36 @@
+/// Looks for damage that SQLite meets only when it comes by.
+enum DatabaseCheck {
+    /// Up to here a check of everything takes a few milliseconds.
+    static let smallByteCount: Int64 = 4 << 20
+
+    static func isSmall(_ database: borrowing Database) throws(StoreError) -> Bool {
+        try database.integer("PRAGMA page_count") * database.integer("PRAGMA page_size") <= smallByteCount
+    }
+
+    /// That every statement can run, and that the counters do not lie behind the rows.
+    static func checkFrame(_ database: borrowing Database) throws(StoreError) {
+        for query in RecordQuery.allCases { _ = try database.prepare(query.sql) }
+        for table in ["download", "removed"] { _ = try database.integer("SELECT 1 FROM \(table) LIMIT 1") }
+        let keys = try database.integer("SELECT count(*) FROM meta WHERE key IN ('revision', 'tombstoneFloor')")
+        let revision = try database.integer("SELECT value FROM meta WHERE key='revision'")
+        let lastRevision = try database.integer("SELECT max(revision) FROM download")
+        let lastSequence = try database.integer("SELECT max(sequence) FROM download")
+        guard keys == 2, (max(lastRevision, lastSequence)...StoreLimits.maxRevision).contains(revision) else {
+            throw StoreError.damaged("its counters are wrong")
+        }
+    }
+
+    /// The pages, the indexes, and every record.
+    static func checkAll(_ database: borrowing Database) throws(StoreError) {
+        let verdict = try database.text("PRAGMA integrity_check(1)")
+        if verdict != "ok" { throw StoreError.damaged(verdict) }
+        let intact = RecordCheck.allCases.map { "(\($0.isIntact))" }.joined(separator: " AND ")
+        let count = try database.integer("SELECT count(*) FROM download WHERE NOT (\(intact))")
+        if count > 0 { throw StoreError.damaged("\(count) of its records are not as they were written") }
+    }
+}
+
+enum StoreLimits {
+    /// Revisions are told as JSON numbers, and leave room to count on from any that was read.
+    static let maxRevision: Int64 = 1 << 52
+}
