@@ -79,16 +79,28 @@ class Bases:
         self.state, self.files, self.home = self.live / "state", self.live / "files", self.live / "home"
         self.sources: dict[str, Source] = {}
         self.snapshots: list[Snapshot] = []
+        self.processes: list[Towline] = []
 
-    def process(self, *, prefix: tuple[str, ...] = (), state: Path | None = None) -> Towline:
-        arguments = ["--state-dir", str(state or self.state)]
+    def process(self, *, prefix: tuple[str, ...] = ()) -> Towline:
+        arguments = ["--state-dir", str(self.state)]
         environment = clean_environment(self.home)
-        return Towline(self.binary, arguments, env=environment, cwd=self.files, prefix=prefix)
+        host = Towline(self.binary, arguments, env=environment, cwd=self.files, prefix=prefix)
+        self.processes.append(host)
+        return host
+
+    def end_processes(self) -> list[str]:
+        """Ends what was started since the last time; the rules of the wire that were broken."""
+        for process in self.processes:
+            process.finish()
+        violations = [text for process in self.processes for text in process.violations]
+        self.processes.clear()
+        return violations
 
     # Making
 
     def make(self) -> None:
         """Makes all snapshots anew."""
+        self.end_processes()
         shutil.rmtree(self.live, ignore_errors=True)
         shutil.rmtree(self.folder / "snapshots", ignore_errors=True)
         for directory in (self.files, self.home):
@@ -99,10 +111,6 @@ class Bases:
         self._fill(first)
         for name in ("other-a", "other-b"):
             self._start_held(second, name)
-        # Its marks become durable two seconds after it began; by then those of all others are in their slots.
-        slow = Behaviour(rate=64_000, hold_after=160_000)
-        self._start(first, "durable", default=slow)
-        first.wait_received("durable", 160_000)
         self._wait_for_marks(first)
         first.kill()
         second.kill()
@@ -118,6 +126,7 @@ class Bases:
         for snapshot in (killed, ended):
             self._finish(snapshot, downloads)
         self._make_taken_over()
+        self.end_processes()
 
     def _make_published(self) -> None:
         source = self._source(PUBLISHED)
@@ -140,6 +149,7 @@ class Bases:
         for name in ("paused", SUMMED, "modified"):
             self._start_held(host, name)
         self._start_held(host, "running")
+        self._start_held(host, "durable")
         self._start_held(host, "running-summed")
         self._start_held(host, "named")
         for name in ("paused", SUMMED, "named"):
@@ -158,24 +168,28 @@ class Bases:
         host.call("configure", maxActive=1)
         self._start(host, "queued")
         assert host.call("get", id="queued")["download"]["state"] == "queued"
-        sessions = self.state / "sessions"
+        names = (b"running\0", b"durable\0", b"modified\0", b"other-a\0", b"other-b\0")
+        poll(lambda: all(self._marked(name) for name in names), what="marks in the sessions' slots")
 
-        def is_marked() -> bool:
-            data = b"".join(path.read_bytes() for path in sessions.iterdir())
-            return all(name in data for name in (b"running\0", b"modified\0", b"other-a\0", b"other-b\0"))
-
-        poll(is_marked, what="marks in the sessions' slots")
+    def _marked(self, name: bytes) -> int:
+        """How many sessions have marks of the download."""
+        return sum(name in path.read_bytes() for path in (self.state / "sessions").iterdir())
 
     def _make_taken_over(self) -> None:
-        """All downloads belong to one more process, which was killed while it connected."""
+        """All downloads belong to one more process, which was killed while it connected.
+
+        One of them has come further: beside what is durable of it there are marks of more.
+        """
         gate = threading.Event()
         for resource in self.server.resources.values():
             resource.default = Behaviour(hold_head=gate)
+        self.server.resources["/durable"].default = Behaviour(hold_after=60_000)
         host = self.process()
         host.call("configure", maxActive=16, maxActivePerHost=16)
         host.call("resume", all=True)
         self.server.wait(lambda: len(self.server.in_progress()) >= 10)
         poll(lambda: host.call("get", id=PUBLISHED)["download"]["state"] == "completed")
+        poll(lambda: self._marked(b"durable\0") == 2, what="marks of what came after the durable bytes")
         host.kill()
         gate.set()
         for resource in self.server.resources.values():
@@ -238,8 +252,17 @@ class Bases:
 
     # Putting back
 
-    def restore(self, snapshot: Snapshot) -> bool:
-        """Puts the snapshot's files back into place; false when one of their inodes is gone."""
+    def restore(self, number: int) -> Snapshot:
+        """Puts the files of a snapshot into place; makes all anew when one of their inodes is gone."""
+        for _ in range(2):
+            if self.snapshots:
+                snapshot = self.snapshots[number % len(self.snapshots)]
+                if self._put_back(snapshot):
+                    return snapshot
+            self.make()
+        raise AssertionError("the files cannot be put back")
+
+    def _put_back(self, snapshot: Snapshot) -> bool:
         found: dict[int, Path] = {}
         for path in self.live.rglob("*"):
             if path.is_file() and not path.is_symlink():

@@ -59,18 +59,13 @@ class MutationCampaign(Campaign):
     def open(self) -> None:
         self.server = ScriptedServer()
         self.bases = Bases(self.binary, self.work, self.server)
-        self.bases.make()
 
     def close(self) -> None:
+        self.bases.end_processes()
         self.server.close()
 
     def run(self, index: int, random: Random, folder: Path) -> Result:
-        snapshot = self.bases.snapshots[index % len(self.bases.snapshots)]
-        if not self.bases.restore(snapshot):
-            self.bases.make()
-            snapshot = self.bases.snapshots[index % len(self.bases.snapshots)]
-            if not self.bases.restore(snapshot):
-                return Result(failures=["the rig cannot put the files back"])
+        snapshot = self.bases.restore(index)
         shutil.rmtree(self.work / "outside", ignore_errors=True)
         return Case(self.bases, snapshot, random, folder, Outside(self.work / "outside")).run()
 
@@ -86,7 +81,6 @@ class Case:
         self.result = Result()
         self.mutations: list[Mutation] = []
         self.stderr = ""
-        self.processes: list[Towline] = []
 
     def run(self) -> Result:
         self.mutate()
@@ -95,9 +89,7 @@ class Case:
             self.serve()
         except (Timeout, RPCError, OSError) as error:
             self.fail(f"{type(error).__name__}: {error}"[:1_000])
-        for process in self.processes:
-            process.finish()
-            self.result.failures += [f"rule of the wire: {text}" for text in process.violations]
+        self.result.failures += [f"rule of the wire: {text}" for text in self.bases.end_processes()]
         self.check_files()
         shutil.rmtree(self.bases.live / "aside", ignore_errors=True)
         if self.result.failures:
@@ -145,7 +137,10 @@ class Case:
 
     @property
     def says_damage(self) -> bool:
-        return "damaged" in self.stderr
+        """Loss was said. What tells it is noted in the lock's file, which may have been harmed too."""
+        words = ("the database", "no file of this program")
+        is_lock_harmed = self.has(lambda m: "state.lock" in (m.target, m.detail))
+        return is_lock_harmed or any(word in self.stderr for word in words)
 
     # The service
 
@@ -177,7 +172,6 @@ class Case:
         """A process that has answered `list`; None if the state cannot be used."""
         for attempt in range(2):
             host = self.bases.process()
-            self.processes.append(host)
             try:
                 listed = self.listed(host)
                 self.stderr += host.stderr
@@ -190,9 +184,10 @@ class Case:
                 host.close_stdin()
                 host.wait_exit(ANSWER_SECONDS)
                 self.stderr += host.stderr
-            except (Timeout, BrokenPipeError):
-                if host.process.poll() is None and "output ended" not in str(host.stderr):
-                    host.process.wait(5)
+            except (Timeout, BrokenPipeError) as error:
+                if host.process.poll() is None and "output ended" not in str(error):
+                    raise
+                host.wait_exit(ANSWER_SECONDS)
                 self.stderr += host.stderr
                 if host.process.returncode != CANNOT_START:
                     raise
@@ -277,11 +272,18 @@ class Case:
         if was["state"] == "canceled" and download["state"] == "canceled":
             return
         told = (download["state"], (download["error"] or {}).get("kind"))
+        path = self.bases.files / name
         kinds = {m.kind for m in self.mutations if m.family == PARTIAL and name in (m.harmed or ())}
         if told == ("failed", "checksumMismatch") and name.endswith(SUMMED) and self.harms(name):
             self.count("flip met by the checksum")
         elif told == ("failed", "destinationConflict") and "file at the final name" in kinds:
             self.count("destination taken meanwhile")
+        elif (
+            told == ("failed", "destinationConflict")
+            and self.is_database_harmed
+            and self.is_right(name, path)
+        ):
+            self.count("completed before the record that was lost said so")
         elif self.is_database_harmed and self.says_damage and download["state"] == "failed":
             self.count("record damaged and said")
         else:
