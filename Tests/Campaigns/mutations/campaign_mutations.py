@@ -152,7 +152,6 @@ class Case:
             return
         if self.has(lambda m: m.kind == FUTURE) and len(self.mutations) == 1:
             self.fail("a database from the future was opened")
-        self.check_known(listed)
         if listed:
             host.call("resume", all=True, timeout=ANSWER_SECONDS)
             failed = [d["id"] for d in listed.values() if d["state"] == "failed"]
@@ -161,21 +160,22 @@ class Case:
             self.check_settled(host.call("wait", all=True, until="settled", timeoutMs=SETTLE_MS, timeout=20))
         self.check_offsets(listed)
         self.start_lost(host, listed)
-        self.check_downloads(self.listed(host))
+        ended = self.listed(host)
         host.close_stdin()
         status = host.wait_exit(ANSWER_SECONDS)
+        # Only now all that was said is here.
         self.stderr += host.stderr
         if status not in (0, 1):
             self.fail(f"exit status {status}")
+        self.check_known(listed)
+        self.check_downloads(ended)
 
     def begin(self) -> tuple[Towline | None, dict[str, JSON]]:
         """A process that has answered `list`; None if the state cannot be used."""
         for attempt in range(2):
             host = self.bases.process()
             try:
-                listed = self.listed(host)
-                self.stderr += host.stderr
-                return host, listed
+                return host, self.listed(host)
             except RPCError as error:
                 # Damage that only a read met: the next process that is alone looks at everything.
                 if error.kind != "storageFailure" or attempt == 1:
