@@ -31,7 +31,7 @@ import Testing
             let client = try Client(directory)
             _ = try client.create(record("a"))
         }
-        let added = ["transferIdentity", "lengthVerified", "keptPaths"]
+        let added = ["requestCheck", "progressCheck", "transferIdentity", "lengthVerified", "keptPaths"]
         let downgrade = added.map { "ALTER TABLE download DROP COLUMN \($0);" }.joined()
         try run(downgrade + "PRAGMA user_version=1", in: directory)
         let client = try Client(directory)
