@@ -26,11 +26,23 @@ package final class SessionFile: Sendable {
                 if error == .exists { continue }
                 throw error
             }
-            // Somebody who clears away dead sessions may have taken it for one before the lock was ours.
-            guard try file.lock(.exclusive), let named = try? FileStatus(path: path),
-                try named.identity == file.status().identity
-            else { continue }
+            do throws(Errno) {
+                // Somebody who clears away dead sessions may have taken it for one before the lock was ours.
+                guard try file.lock(.exclusive), try isNamed(file, path) else { continue }
+            } catch {
+                try? removeFile(path)
+                throw error
+            }
             return SessionFile(number: number, file: file)
+        }
+    }
+
+    private static func isNamed(_ file: borrowing FileDescriptor, _ path: String) throws(Errno) -> Bool {
+        do throws(Errno) {
+            return try FileStatus(path: path).identity == file.status().identity
+        } catch {
+            if error == .noEntry { return false }
+            throw error
         }
     }
 
