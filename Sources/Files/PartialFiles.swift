@@ -124,12 +124,20 @@ func removeFile(_ path: String, identity: FileIdentity, byteCount: Int64?) throw
 }
 
 private func createFile(_ path: String) throws(FileError) -> OpenFile {
-    try attempt(.create, path) { () throws(Errno) in
-        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
+    do throws(Errno) {
         let descriptor = try FileDescriptor(open: path, flags: flags, mode: 0o600)
-        // Nobody else can have it yet: it has just been made.
-        _ = try lockAlone(descriptor)
-        return try OpenFile(descriptor, path: path)
+        do throws(Errno) {
+            // Nobody else can have it yet.
+            _ = try lockAlone(descriptor)
+            return try OpenFile(descriptor, path: path)
+        } catch {
+            // Made by us a moment ago; nobody will know it again without its identity.
+            try? Platform.removeFile(path)
+            throw error
+        }
+    } catch {
+        throw FileError(.create, path, errno: error)
     }
 }
 
