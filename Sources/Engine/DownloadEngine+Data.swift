@@ -174,8 +174,13 @@ extension DownloadEngine {
         guard isSaved, !download.record.state.isFinal else {
             let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
             countingLosses(of: download) {
+                // The transfer first: what it still holds would be written to another file.
+                dropExchange(download)
                 dropGathered(download)
                 closeFile(download)
+            }
+            if download.partial.heldRanges.isEmpty, unsaved.contains(where: { $0 === download }) {
+                discardUnrecorded(download, file)
             }
             if download.record.state == .active { attemptFailed(download, failure) }
             return quieted(download)
@@ -185,6 +190,13 @@ extension DownloadEngine {
         supplyBuffers(download)
         quieted(download)
         bodyProgressed(download)
+    }
+
+    /// No record on disk names the file, and it holds nothing: should we be killed, nobody would ever remove it.
+    private func discardUnrecorded(_ download: Download, _ file: OpenFile) {
+        submit(.discard(path: file.path, identity: file.identity))
+        download.record.partial = nil
+        download.record.written = nil
     }
 
     /// The bytes held are of another version: forgets them, in the record first, then with their file.
