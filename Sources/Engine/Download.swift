@@ -58,6 +58,10 @@ final class Download {
     var isDirty = false
     /// The last save failed: the disk knows an older state than memory.
     var isUnsaved = false
+    /// It is complete, and the client is not told before that is saved.
+    var isEndHeldBack = false
+    /// How often the record of a complete download could not be saved.
+    var endSaveFailureCount = 0
     /// The client has heard that it is over.
     var isEndTold = false
     /// Run when the next save has ended; with false if it failed.

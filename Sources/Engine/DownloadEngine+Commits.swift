@@ -8,6 +8,8 @@ internal import Store
 /// until that batch is committed: an answer means durable.
 extension DownloadEngine {
     static let retryCommitNanoseconds: Int64 = 1_000_000_000
+    /// How often saving the end of a complete download is tried before it counts as failed.
+    static let maxEndSaveCount = 10
 
     /// Notes that the record must be saved; the save is handed over at the end of the turn.
     ///
@@ -31,6 +33,8 @@ extension DownloadEngine {
     ) {
         download.generation += 1
         download.isEndTold = false
+        download.isEndHeldBack = false
+        download.endSaveFailureCount = 0
         download.record.state = state
         download.record.reason = reason
         download.phase = phase
@@ -95,6 +99,7 @@ extension DownloadEngine {
             download.record.revision = revision
             download.isUnsaved = false
             self.revision = max(self.revision, revision)
+            tellHeldBackEnd(download)
             if download.isEndTold { evict(download) }
             return true
         case .destinationConflict(let id):
@@ -110,11 +115,31 @@ extension DownloadEngine {
             // The disk may have room later.
             unsaved.append(download)
             if unsaved.count == 1 { timers.add(.retryCommit, due: now + Self.retryCommitNanoseconds) }
+            if download.record.state == .completed { endNotSaved(download, error) }
         default:
             note(.error, "cannot save: the record is not this process's any more", download)
+            tellHeldBackEnd(download)
         }
         download.isUnsaved = true
         return false
+    }
+
+    /// Nobody is told that a download is complete before its record says so; if that takes too long, it has failed.
+    ///
+    /// The file has its name and stays: a resume finds it.
+    private func endNotSaved(_ download: Download, _ error: StoreError) {
+        download.endSaveFailureCount += 1
+        guard download.endSaveFailureCount >= Self.maxEndSaveCount else { return }
+        download.record.isFinalizing = true
+        let message = "the file is in its place, and the state could not be saved: \(error.message)"
+        fail(download, DownloadFailure(.storage, message, isRetryable: true))
+    }
+
+    private func tellHeldBackEnd(_ download: Download) {
+        download.endSaveFailureCount = 0
+        guard download.isEndHeldBack else { return }
+        download.isEndHeldBack = false
+        tell(download)
     }
 
     func retryCommit() {
@@ -141,6 +166,10 @@ extension DownloadEngine {
                     // It may have waited for its commit while progress was told: counts of one attempt never fall.
                     if told.attempt == Int(clamping: held.record.attempt) {
                         told.receivedByteCount = max(told.receivedByteCount, held.receivedByteCount)
+                    }
+                    if told.state == .completed, held.endSaveFailureCount > 0 {
+                        held.isEndHeldBack = true
+                        continue
                     }
                     // Once the client has heard the end it may ask anew: forget the download first.
                     if told.state.isFinal {

@@ -151,6 +151,13 @@ extension DownloadEngine {
                 download.partial.file == nil
                 ? download.partial.claimed.contiguousByteCount : download.partial.written.contiguousByteCount
         }
+        if download.endSaveFailureCount > 0 {
+            // It would be told as complete, and after a crash it would not be so.
+            snapshot.state = .active
+            snapshot.phase = .finalizing
+            snapshot.owner = .self
+            snapshot.completedAtUnixMilliseconds = nil
+        }
         if download.phase == .downloading {
             snapshot.bytesPerSecond = download.speed.bytesPerSecond(nowNanoseconds: now)
             if let total = record.entity?.totalByteCount {
