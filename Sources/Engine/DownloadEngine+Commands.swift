@@ -41,6 +41,8 @@ extension DownloadEngine {
                     let error = EngineError.invalidState(id: id, state: held.record.state, command: .remove)
                     return answer { reply(.failure(error)) }
                 }
+                // The store may not know its end yet.
+                if downloads[id]?.isUnsaved == true { retryCommit() }
                 pipeline.block()
                 submit(.delete(id: id)) { [self] outcome in
                     removed(id, deletesFile: deletesFile, outcome) { [self] result in
@@ -153,19 +155,24 @@ extension DownloadEngine {
 
     private func performOnAll(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
         // What nobody works on is paused already.
-        let adopt = run.command == .pause ? { $0() } : adoptThoseWithoutOwner
-        adopt { [self] in
-            let ids = downloads.values.filter { !$0.record.state.isFinal }.map(\.id).sorted()
-            perform(run, onAll: ids[...], reply)
-        }
+        if run.command == .pause { return performOnAllHeld(run, reply) }
+        adoptThoseWithoutOwner(run) { [self] in performOnAllHeld(run, reply) }
+    }
+
+    private func performOnAllHeld(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
+        let ids = downloads.values.filter { !$0.record.state.isFinal }.map(\.id).sorted()
+        perform(run, onAll: ids[...], reply)
     }
 
     /// Everything paused that no living process owns becomes ours.
-    private func adoptThoseWithoutOwner(_ body: @escaping () -> Void) {
+    private func adoptThoseWithoutOwner(_ run: CommandRun, _ body: @escaping () -> Void) {
         submit(.adoptAll(AdoptionFilter(states: [.queued, .active, .waiting, .paused]))) { [self] outcome in
-            guard case .adopted(let loaded, let isComplete) = outcome else { return body() }
+            guard case .adopted(let loaded, let isComplete) = outcome else {
+                if case .failed(let error) = outcome { run.listingFailure = .storageFailure(message: error.message) }
+                return body()
+            }
             for record in loaded { _ = hold(record) }
-            if isComplete { body() } else { adoptThoseWithoutOwner(body) }
+            if isComplete { body() } else { adoptThoseWithoutOwner(run, body) }
         }
     }
 
@@ -258,7 +265,7 @@ extension DownloadEngine {
         run.matchedCount += 1
         switch DownloadStateMachine.apply(run.command, to: DownloadStatus(record.state, reason: record.reason)) {
         case .unchanged:
-            noteIntent(run.command, download)
+            noteIntent(run, download)
             run.snapshot = snapshot(of: download)
             next()
         case .invalid, .gone:
@@ -281,18 +288,24 @@ extension DownloadEngine {
     /// Makes a pause by interruption the user's own; to whom it was paused before and is after.
     private func keepPaused(_ id: String, _ run: CommandRun, then next: @escaping () -> Void) {
         submit(.adopt(id: id)) { [self] outcome in
-            guard case .loaded(let adopted) = outcome else { return next() }
-            let download = hold(adopted)
-            download.record.reason = .user
-            noteIntent(.pause, download)
-            run.snapshot = snapshot(of: download)
+            switch outcome {
+            case .loaded(let adopted):
+                let download = hold(adopted)
+                download.record.reason = .user
+                noteIntent(run, download)
+                run.snapshot = snapshot(of: download)
+            case .ownedElsewhere: run.fail(id, .lockedElsewhere(id: id))
+            default: run.fail(id, .storageFailure(message: "the download could not be taken over"))
+            }
             next()
         }
     }
 
     /// A pause of what an interruption has paused changes nothing now, but it is not to go on by itself any more.
-    private func noteIntent(_ command: DownloadCommand, _ download: Download) {
-        guard command == .pause, download.record.intent != .paused else { return }
+    private func noteIntent(_ run: CommandRun, _ download: Download) {
+        guard run.command == .pause else { return }
+        run.noted.append(download)
+        guard download.record.intent != .paused else { return }
         download.record.intent = .paused
         markDirty(download)
     }
@@ -357,6 +370,10 @@ final class CommandRun {
     var isStepDone = false
     var matchedCount = 0
     var changed: [Download] = []
+    /// Downloads whose state stays, and whose record says more than before.
+    var noted: [Download] = []
+    /// Set when those that nobody owns could not be taken over.
+    var listingFailure: EngineError?
     private(set) var errors: [(id: String, error: EngineError)] = []
     /// The last download met, as it is after the command.
     var snapshot: DownloadSnapshot?
@@ -372,9 +389,11 @@ final class CommandRun {
         if errors.count < Limits.bulkErrorCount { errors.append((id, error)) }
     }
 
-    /// Set when a record that the command changed could not be saved.
+    /// Set when a record that the command changed could not be saved, or not all of them could be read.
     var storageFailure: EngineError? {
-        changed.contains { $0.isUnsaved } ? .storageFailure(message: "the record could not be saved") : nil
+        if let listingFailure { return listingFailure }
+        let isUnsaved = (changed + noted).contains { $0.isUnsaved }
+        return isUnsaved ? .storageFailure(message: "the record could not be saved") : nil
     }
 
     func endAnswered() {

@@ -93,4 +93,26 @@ struct StorageFailureTests {
         #expect(try await second.get(paused).state == .canceled)
         second.stop()
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a pause of what was interrupted is refused when it cannot be recorded`() async throws {
+        let signal = try Signal()
+        let server = try ScriptedServer { _ in .file(randomBytes(300_000)) { $0.middle = (100_000, signal) } }
+        defer { signal.set() }
+        let first = try EngineHost(state: volume.path("state"))
+        let id = try await first.start(server.url("/f"), path: directory.path("f")).download.id
+        _ = try await first.poll(id) { $0.receivedByteCount == 100_000 }
+        await first.suspendAndStop()
+        let second = try EngineHost(state: volume.path("state"))
+        #expect(try await second.get(id).reason == .interrupted)
+        volume.fill()
+        await #expect(throws: EngineError.self) { try await second.perform(.pause, id) }
+        await #expect(throws: EngineError.self) { try await second.perform(.resume, onAll: true) }
+        try volume.makeRoom()
+        try await second.perform(.pause, id)
+        await second.suspendAndStop()
+        let third = try EngineHost(state: volume.path("state"))
+        #expect(try await third.get(id).reason == .user)
+        third.stop()
+    }
 }
