@@ -197,7 +197,7 @@ class Case:
 
     def _note_download(self, download: JSON) -> None:
         file = self.files.get(download["id"])
-        if file is None:
+        if file is None or file.promises.get("removed"):
             return
         if download["state"] == "completed":
             file.promises["completed"] = True
@@ -376,6 +376,8 @@ class Case:
                     continue
                 self.fail(f"start of {file.id} after the repair was answered with {error.error}")
                 continue
+            except (Timeout, BrokenPipeError) as error:
+                self._explain_silence(f"start {file.id} after the repair", error)
             self._finish(host, file)
         self.check_names()
 

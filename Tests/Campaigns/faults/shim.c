@@ -217,9 +217,11 @@ static int copied(int fd, int command, int copy) {
     return copy;
 }
 
-static bool is_lock(int command) {
-    return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW ||
-        command == F_OFD_GETLK || command == F_GETLK;
+/* Giving a lock up does not fail. */
+static bool takes_lock(int command, const struct flock *lock) {
+    if (command == F_OFD_GETLK || command == F_GETLK) return true;
+    bool sets = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+    return sets && lock->l_type != F_UNLCK;
 }
 
 #define CONTROLLER(name)                                                              \
@@ -229,7 +231,7 @@ static bool is_lock(int command) {
         va_start(list, command);                                                      \
         void *argument = va_arg(list, void *);                                        \
         va_end(list);                                                                 \
-        if (is_lock(command) && strikes(side_of(fd), LOCK)) {                         \
+        if (takes_lock(command, argument) && strikes(side_of(fd), LOCK)) {                         \
             note(side_of(fd), LOCK, true, (int)control->error, 0, 0, 0);              \
             errno = (int)control->error;                                              \
             return -1;                                                                \

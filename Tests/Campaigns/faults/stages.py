@@ -136,14 +136,15 @@ def _check_end(case: Case, point: Point, ending: str) -> None:
     """What is left when all is over."""
     assert case.host is not None
     for file in case.files.values():
-        if file.promises.get("canceled") and not file.promises.get("removed"):
+        download = None if file.promises.get("removed") else case.get(file)
+        if download and download["state"] == "canceled":
             case.host.call("remove", id=file.id)
     leave(case)
     case.check_database()
-    # What could not be removed; or was made as the state could not take it down, before a kill.
+    # What could not be removed; or was made as the state could not take it down, before the process ended.
     log = case.shim.log()
     may_stay = any(e.call == "unlink" and e.injected for e in log) or (
-        point.side == "state" and ending == "kill"
+        point.side == "state" and ending != "live"
     )
     names = {file.path.name for file in case.files.values()} | {"f.bin"}
     for name in sorted(path.name for path in case.data.iterdir()):
