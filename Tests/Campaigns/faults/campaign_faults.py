@@ -30,9 +30,14 @@ from random import Random
 from campaign import Campaign, Result
 from scripted_server import ScriptedServer
 
-from .points import POINTS
+from .disks import DISKS, run_disk
+from .points import POINTS, Point
 from .shim import build
 from .stages import run_point
+
+#: Points, and names of `DISKS`; in an order in which every stretch has some of all.
+CASES: list[Point | str] = [*POINTS, *(name for name, (_, count) in DISKS.items() for _ in range(count))]
+Random("faults").shuffle(CASES)
 
 
 class Faults(Campaign):
@@ -41,7 +46,7 @@ class Faults(Campaign):
         "whatever system call fails, nothing crashes, nothing false is told, and all is well after the repair"
     )
     slice_cases = 200
-    whole_cases = len(POINTS)
+    whole_cases = len(CASES)
 
     @classmethod
     def lacks(cls) -> str | None:
@@ -55,9 +60,10 @@ class Faults(Campaign):
         self.server.close()
 
     def run(self, index: int, random: Random, folder: Path) -> Result:
-        point = POINTS[index % len(POINTS)]
+        case = CASES[index % len(CASES)]
         self.server.log.clear()
-        return run_point(self.binary, self.library, self.server, folder, random, point, str(index))
+        run = run_disk if isinstance(case, str) else run_point
+        return run(self.binary, self.library, self.server, folder, random, case, str(index))
 
 
 campaign_class = Faults

@@ -92,6 +92,7 @@ class Case:
         chunked: bool = False,
         checksum: bool = False,
         directory: bool = False,
+        path: Path | None = None,
         **params: Any,
     ) -> File:
         """A resource of the server and the parameters of its download."""
@@ -100,7 +101,7 @@ class Case:
         gate = threading.Event() if held_after else None
         default = Behaviour(chunked=chunked, hold_after=held_after or None, gate=gate)
         self.server.add(url, data, default=default)
-        path = self.data / name
+        path = path or self.data / name
         params = {"id": name, "url": self.server.url(url), "retry": RETRY, **params}
         params |= {"directory": str(self.data)} if directory else {"path": str(path)}
         if checksum:
@@ -244,14 +245,18 @@ class Case:
         with contextlib.suppress(Timeout):
             host.wait_event(
                 lambda e: (
-                    (e["method"] == "progress" and e["params"]["receivedBytes"] >= file.held_after)
+                    (
+                        e["method"] == "progress"
+                        and e["params"]["id"] == file.id
+                        and e["params"]["receivedBytes"] >= file.held_after
+                    )
                     or (
                         e["method"] == "changed"
                         and e["params"]["download"]["id"] == file.id
                         and e["params"]["download"]["state"] in ("waiting", "failed", "completed")
                     )
                 ),
-                timeout=2.0,
+                timeout=4.0,
             )
 
     def get(self, file: File) -> JSON | None:

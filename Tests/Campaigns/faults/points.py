@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 
 from .shim import FAIL, SHORTEN
 
@@ -102,6 +101,4 @@ def _points() -> Iterator[Point]:
                 yield Point(scenario, side, DEVICE_CALLS, nth, FAIL, (errno.EIO, errno.EROFS)[nth % 2], True)
 
 
-#: In an order in which every stretch has some of all.
 POINTS = list(_points())
-Random("faults").shuffle(POINTS)
