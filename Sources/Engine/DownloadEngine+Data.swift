@@ -170,7 +170,7 @@ extension DownloadEngine {
     }
 
     private func committed(_ download: Download, isSaved: Bool) {
-        guard download.partial.stage == .committing, download.partial.file != nil else { return }
+        guard download.partial.stage == .committing, let file = download.partial.file else { return }
         guard isSaved, !download.record.state.isFinal else {
             let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
             countingLosses(of: download) {

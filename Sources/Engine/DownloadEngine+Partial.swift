@@ -389,7 +389,10 @@ extension DownloadEngine {
                 supplyBuffers(download)
             } else {
                 let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
-                countingLosses(of: download) { dropGathered(download) }
+                countingLosses(of: download) {
+                    dropExchange(download)
+                    dropGathered(download)
+                }
                 if download.record.state == .active { attemptFailed(download, failure) }
             }
             quieted(download)
