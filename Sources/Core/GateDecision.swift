@@ -67,6 +67,8 @@ package struct BodyPlan: Equatable, Sendable {
     package var origin: TransferOrigin
     /// True when the bytes held belong to another version, or cannot be built on: forget them first.
     package var discardsHeld: Bool
+    /// True when they are to stay on disk beside the new ones all the same.
+    package var keepsHeld = false
     /// False when a body that was cut off would look like one that ended.
     package var isLengthVerified: Bool
     /// True when an interruption is expected to cost nothing but what was on its way.

@@ -44,6 +44,8 @@ package enum Limits {
     package static let restartCount = 3
     /// Bytes held that are fetched again to be compared, where nothing else tells whether the file is the same.
     package static let overlapByteCount: Int64 = 65_536
+    /// Partial files of earlier versions that one download keeps.
+    package static let keptPartialCount = 8
     /// Bytes of a file: the largest integer that every JSON reader keeps exact, 2^53 − 1.
     package static let fileByteCount: Int64 = 9_007_199_254_740_991
     /// Bytes of an `ETag`, `Last-Modified` or `Content-Type` that is kept; a longer one counts as absent.

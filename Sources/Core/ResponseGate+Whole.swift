@@ -69,18 +69,14 @@ extension ResponseGate {
     private static func restart(
         _ context: GateContext, _ plan: BodyPlan, why: TransferOrigin.Why, isSameFile: Bool
     ) -> GateDecision {
-        if !isSameFile {
-            switch context.onChange {
-            case .restart: break
-            case .fail, .keepBoth: return .remoteChanged(why)
-            }
-        }
+        if !isSameFile, context.onChange == .fail { return .remoteChanged(why) }
         if why.isChange, !isSameFile, context.asked != nil, context.restartCount >= Limits.restartCount {
             return changesTooOften
         }
         var plan = plan
         plan.origin = TransferOrigin(mode: .restarted, offset: 0, why: why)
         plan.discardsHeld = true
+        plan.keepsHeld = !isSameFile && context.onChange == .keepBoth
         if why == .rangeIgnored { plan.isResumable = false }
         return .accept(plan)
     }

@@ -90,8 +90,8 @@ extension ResponseGate {
     static func changedWithoutBody(_ context: GateContext, _ why: TransferOrigin.Why, status: Int) -> GateDecision {
         if context.held.isEmpty { return askAgainWhole(context, why, status: status) }
         switch context.onChange {
-        case .restart: return askAgainWhole(context, why, status: status)
-        case .fail, .keepBoth: return .remoteChanged(why)
+        case .restart, .keepBoth: return askAgainWhole(context, why, status: status)
+        case .fail: return .remoteChanged(why)
         }
     }
 

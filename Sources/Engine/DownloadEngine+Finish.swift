@@ -102,6 +102,7 @@ extension DownloadEngine {
             guard generation == download.generation else { return }
             switch outcome {
             case .digested(let digest) where digest.hexadecimal == checksum.value && digest.byteCount == total:
+                download.record.isLengthVerified = true
                 change(download, phase: .finalizing)
                 recordFinalizing(download, file, total)
             case .digested where download.record.transfer?.mode == .resumed && !download.hasFetchedAnew:

@@ -210,6 +210,9 @@ extension DownloadEngine {
         download.cookies.store(head.values("Set-Cookie"), from: exchange.url.origin)
         let decision = ResponseGate.decide(gateContext(download, exchange), head)
         guard case .accept(let plan) = decision else { return carryOut(decision, download, exchange) }
+        if plan.keepsHeld, download.record.keptPaths.count >= Limits.keptPartialCount {
+            return carryOut(.remoteChanged(plan.origin.why ?? .validatorChanged), download, exchange)
+        }
         if plan.overlapByteCount > 0 { return beginComparing(download, exchange, plan, head) }
         accept(download, exchange, plan, head)
     }
@@ -277,7 +280,7 @@ extension DownloadEngine {
         exchange.lastFlushAt = now
         if plan.discardsHeld {
             download.restartCount += 1
-            discardHeld(download)
+            if plan.keepsHeld { keepHeld(download) } else { discardHeld(download) }
             // The new version may well be resumable; only a server that refuses ranges stays given up.
             if plan.origin.why != .rangeIgnored, plan.origin.why != .rangeRejected {
                 download.quirks.rangesGivenUp = nil
@@ -287,6 +290,7 @@ extension DownloadEngine {
         download.record.entity = plan.entity
         download.record.contentType = plan.entity.contentType
         download.record.transfer = plan.origin
+        download.record.isLengthVerified = plan.isLengthVerified
         download.record.failure = nil
         download.record.finalURL = exchange.hopCount == 0 ? nil : Redaction.url(exchange.url.absoluteString)
         if download.record.suggestedFileName == nil {

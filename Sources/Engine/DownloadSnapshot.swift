@@ -14,6 +14,8 @@ package struct DownloadSnapshot: Equatable, Sendable {
     package var finalURL: String?
     package var path: String?
     package var partialPath: String?
+    /// Partial files of versions that the server no longer has; the oldest first.
+    package var keptPaths: [String] = []
     package var suggestedFileName: String?
     package var contentType: String?
     package var state: DownloadState
@@ -32,6 +34,8 @@ package struct DownloadSnapshot: Equatable, Sendable {
     package var attempt: Int
     /// Nil until a response told.
     package var isResumable: Bool?
+    /// False when a body that was cut off would have looked like one that ended; nil until a response told.
+    package var isLengthVerified: Bool?
     package var transfer: TransferOrigin?
     /// When a waiting download tries again, in milliseconds since 1970.
     package var retryAtUnixMilliseconds: Int64?

@@ -61,6 +61,7 @@ enum Verdict: Equatable, Sendable {
     /// Resumed after a comparison: where the body begins, how much of it is compared, how much is new.
     case compared(Int64, overlap: Int64, new: Int64)
     case restarted(TransferOrigin.Why)
+    case restartedBeside(TransferOrigin.Why)
     case redirect(String)
     case finished
     case retry(FailureKind, Int64?)
@@ -98,6 +99,8 @@ enum Verdict: Equatable, Sendable {
         case .resumed:
             .compared(
                 plan.firstOffset, overlap: plan.overlapByteCount, new: (plan.byteCount ?? -1) - plan.overlapByteCount)
+        case .restarted where plan.keepsHeld && plan.firstOffset == 0 && plan.discardsHeld:
+            plan.origin.why.map(Verdict.restartedBeside) ?? .odd
         case .restarted where plan.firstOffset == 0 && plan.discardsHeld: plan.origin.why.map(Verdict.restarted) ?? .odd
         default: .odd
         }

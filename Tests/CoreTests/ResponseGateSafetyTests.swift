@@ -73,7 +73,7 @@ import Testing
         case .retryWithoutRange, .retryWithoutIfRange:
             context.asked == nil || context.restartCount >= Limits.restartCount ? "asks without end" : nil
         case .finishedAlready: head.status == 416 ? nil : "finished by the wrong status"
-        case .remoteChanged: context.onChange == .restart ? "does not restart" : nil
+        case .remoteChanged: context.onChange == .fail ? nil : "does not restart"
         case .redirect, .retry, .needsURL, .fail: nil
         }
     }

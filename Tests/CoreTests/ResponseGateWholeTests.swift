@@ -66,7 +66,16 @@ import Testing
         ),
         gateRow(
             "to keep both", Stage.resuming { $0.onChange = .keepBoth }, Stage.head(200, ["Content-Length": "300"]),
-            .changed(.totalChanged)),
+            .restartedBeside(.totalChanged)),
+        gateRow(
+            "to keep both, no validators left", Stage.resuming { $0.onChange = .keepBoth },
+            Stage.head(200, sameFile, bare: true), .restartedBeside(.validatorChanged)),
+        gateRow(
+            "to keep both, the same version",
+            Stage.resuming {
+                $0.onChange = .keepBoth; $0.asked?.ifRange = nil
+            },
+            Stage.head(200, sameFile), .restarted(.rangeIgnored)),
         gateRow(
             "again and again", Stage.resuming { $0.restartCount = Limits.restartCount }, Stage.head(200, changedETag),
             .fail(.remoteChanged)),

@@ -33,8 +33,10 @@ import Testing
         let nulls = encoded.members.filter(\.value.isNull).map(\.key)
         #expect(
             nulls == [
-                "finalUrl", "path", "partialPath", "suggestedFileName", "contentType", "reason", "phase", "totalBytes",
-                "bytesPerSecond", "etaMs", "resumable", "transfer", "retryAt", "checksum", "error", "metadata",
+                "finalUrl", "path", "partialPath", "suggestedFileName", "contentType", "reason", "phase",
+                "totalBytes",
+                "bytesPerSecond", "etaMs", "resumable", "lengthVerified", "transfer", "retryAt", "checksum", "error",
+                "metadata",
                 "completedAt",
             ]
         )
@@ -162,6 +164,7 @@ extension DownloadSnapshot {
         finalURL: "http://h/g",
         path: "/w/f",
         partialPath: "/w/f.towline",
+        keptPaths: ["/w/f.2.towline"],
         suggestedFileName: "f",
         contentType: "text/plain",
         state: .waiting,
@@ -177,6 +180,7 @@ extension DownloadSnapshot {
         connections: 1,
         attempt: 2,
         isResumable: true,
+        isLengthVerified: false,
         transfer: TransferOrigin(mode: .restarted, offset: 0, why: .validatorChanged),
         retryAtUnixMilliseconds: 1_700_000_000_000,
         checksum: Checksum(algorithm: .sha256, value: String(repeating: "0", count: 64)),

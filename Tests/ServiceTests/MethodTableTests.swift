@@ -44,7 +44,7 @@ import Testing
     @Test(arguments: [
         #""connections":4"#, #""maxBytesPerSecond":1"#, #""proxy":"http://p""#, #""tls":{}"#,
         #""auth":{}"#, #""httpVersion":"2""#, #""ipVersion":"4""#, #""totalTimeoutMs":1"#, #""waitForNetwork":true"#,
-        #""method":"POST""#, #""body":"x""#, #""onChange":"keepBoth""#,
+        #""method":"POST""#, #""body":"x""#,
     ])
     func `what this version cannot do is refused by name`(member: String) throws {
         let message = try #require(try refusal(of: "start", #"{"url":"http://h/f",\#(member)}"#))

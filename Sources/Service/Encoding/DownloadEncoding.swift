@@ -11,6 +11,7 @@ extension DownloadSnapshot {
             ("finalUrl", .optional(finalURL)),
             ("path", .optional(path)),
             ("partialPath", .optional(partialPath)),
+            ("keptPaths", .array(keptPaths.map { .string($0) })),
             ("suggestedFileName", .optional(suggestedFileName)),
             ("contentType", .optional(contentType)),
             ("state", .string(state.rawValue)),
@@ -26,6 +27,7 @@ extension DownloadSnapshot {
             ("connections", .integer(Int64(connections))),
             ("attempt", .integer(Int64(attempt))),
             ("resumable", .optional(isResumable)),
+            ("lengthVerified", .optional(isLengthVerified)),
             ("transfer", .optional(transfer?.encoded())),
             ("retryAt", .time(retryAtUnixMilliseconds)),
             ("checksum", .optional(checksum?.encoded())),
@@ -50,13 +52,17 @@ extension DownloadSnapshot {
     ///
     /// Each has a limit, but in ASCII a byte of UTF-8 can need three.
     private func shedWhatNoMessageHolds(_ result: inout JSONObject) {
-        let texts = [url, finalURL, path, partialPath, suggestedFileName, contentType, metadataText, failure?.message]
+        let texts: [String?] =
+            keptPaths + [
+                url, finalURL, path, partialPath, suggestedFileName, contentType, metadataText, failure?.message,
+            ]
         let atMost = texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) } * 3
         if atMost < Limits.pageByteCount - 4_096 { return }
         for member in ["finalUrl", "suggestedFileName", "metadata"] {
             if JSONValue.object(result).serialized().count <= Limits.pageByteCount { return }
             result[member] = .null
         }
+        if JSONValue.object(result).serialized().count > Limits.pageByteCount { result["keptPaths"] = .array([]) }
     }
 }
 

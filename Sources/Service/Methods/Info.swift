@@ -45,8 +45,8 @@ extension Session {
             "capabilities": [
                 "checksums": .array(Checksum.Algorithm.allCases.map { .string($0.rawValue) }),
                 "ifExists": .array(IfExists.allCases.map { .string($0.rawValue) }),
-                "onChange": ["restart", "fail"],
-                "resumePolicies": ["strict", "probe", "trust"],
+                "onChange": .array(OnChange.allCases.map { .string($0.rawValue) }),
+                "resumePolicies": .array(ResumePolicy.allCases.map { .string($0.rawValue) }),
                 "schemes": ["http", "https"],
                 "events": ["changed", "progress", "eventsLost"],
             ],

@@ -27,7 +27,7 @@ extension MethodDescription {
             ),
             Member(
                 "onChange",
-                .choice(["restart", "fail"]),
+                .choice(OnChange.self),
                 "What to do when the server's file has changed since a part of it was fetched.",
                 defaultValue: "restart"
             ),

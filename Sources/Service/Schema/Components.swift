@@ -82,6 +82,11 @@ enum Components {
         .always("finalUrl", .nullable(.text), "Where the redirects led."),
         .always("path", .nullable(.text), "The finished file, absolute; null until named."),
         .always("partialPath", .nullable(.text), "Where the bytes are until then."),
+        .always(
+            "keptPaths",
+            .array(of: .text, counts: 0...Limits.keptPartialCount),
+            "What is held of versions that the server no longer has, with onChange keepBoth; the oldest first."
+        ),
         .always("suggestedFileName", .nullable(.text), "What the response calls the file."),
         .always("contentType", .nullable(.text), "As received."),
         .always("state", .choice(DownloadState.self), "Treat a value that you do not know as not final."),
@@ -97,6 +102,11 @@ enum Components {
         .always("connections", .count, "Open now."),
         .always("attempt", .count, "A new one begins whenever bytes have to be fetched again."),
         .always("resumable", .nullable(.boolean), "Whether the server lets a transfer go on where it stopped."),
+        .always(
+            "lengthVerified",
+            .nullable(.boolean),
+            "False when only the end of the connection told the end of the file."
+        ),
         .always("transfer", .nullable(.component(transfer)), "How the current transfer began."),
         .always("retryAt", .nullable(.time), "When a waiting download tries again."),
         .always("checksum", .nullable(.component(checksum)), "What the finished file must match."),

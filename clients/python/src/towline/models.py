@@ -101,6 +101,8 @@ class Download(Model):
     #: The finished file, absolute; None until it is named.
     path: Optional[str]
     partial_path: Optional[str]
+    #: With `onChange: keepBoth`: partial files of versions that the server no longer has; the oldest first.
+    kept_paths: tuple[str, ...]
     suggested_file_name: Optional[str]
     content_type: Optional[str]
     #: queued, active, waiting, paused, failed, completed or canceled
@@ -118,6 +120,8 @@ class Download(Model):
     connections: int
     attempt: int
     resumable: Optional[bool]
+    #: False when only the end of the connection told the end of the file.
+    length_verified: Optional[bool]
     transfer: Optional[Transfer]
     retry_at: Optional[datetime]
     checksum: Optional[Checksum]
