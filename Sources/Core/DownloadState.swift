@@ -82,6 +82,8 @@ package struct TransferOrigin: Equatable, Sendable {
         case checksumMismatch
         /// Bytes fetched once more to compare them were not those that are held.
         case overlapDiffers
+        /// The redirects led to another host than before, where the validator is another and the length the same.
+        case mirrorChanged
     }
     package var mode: Mode
     package var offset: Int64

@@ -1,3 +1,13 @@
+/// Where the redirects led, seen from where the bytes that are held came from.
+package enum Mirror: Equatable, Sendable {
+    /// To the same host; or there were none.
+    case same
+    /// To another one, and the earlier one may be asked once more.
+    case otherWithEarlier
+    /// To another one, and the earlier one cannot help.
+    case other
+}
+
 /// What the gate knows besides the response.
 package struct GateContext: Equatable, Sendable {
     /// The entity that the record knows; nil when none was accepted yet.
@@ -22,6 +32,7 @@ package struct GateContext: Equatable, Sendable {
     package var restartCount: Int
     /// What was learnt about this origin.
     package var quirks: RangeQuirks
+    package var mirror = Mirror.same
 
     package init(
         entity: Entity? = nil,
@@ -126,6 +137,8 @@ package enum GateDecision: Equatable, Sendable {
     /// Ask for the same range without `If-Range`, now; remember in `RangeQuirks.isIfRangeBroken`, and count a restart.
     /// If the field is broken there, remember it of the origin too; else it told of a change that a checksum outranks.
     case retryWithoutIfRange(isBroken: Bool)
+    /// Ask for the same range where the bytes that are held came from, now and once.
+    case retryAtEarlierMirror
     /// The file is another one, or cannot be proven the same, and `onChange` forbids to drop what is held.
     case remoteChanged(TransferOrigin.Why)
     /// Only a new URL, or new credentials, can go on; what is held stays.

@@ -14,6 +14,16 @@ package enum Redaction {
         return result
     }
 
+    /// True when something was taken out of a redacted URL.
+    package static func isRedacted(_ url: String) -> Bool {
+        var bytes = url.utf8[...]
+        while let star = bytes.firstIndex(of: UInt8(ascii: "*")) {
+            if bytes[star...].starts(with: mark.utf8) { return true }
+            bytes = bytes[star...].dropFirst()
+        }
+        return false
+    }
+
     private static func redactedQuery(_ query: Substring) -> String {
         query.split(separator: "&", omittingEmptySubsequences: false)
             .map { pair in

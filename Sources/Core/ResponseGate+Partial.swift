@@ -33,9 +33,14 @@ extension ResponseGate {
         guard
             range.lowerBound == asked.lowerBound
                 || range.lowerBound < asked.lowerBound && canCompare(context, from: range.lowerBound, overlapByteCount),
-            // Without one new byte it would be asked for ever.
-            range.upperBound > wanted
+            range.upperBound > wanted || overlapByteCount > 0
         else { return unusable(context, .badRangeResponse) }
+        if range.upperBound <= wanted {
+            // Nothing new: either the last byte held is the file's last, or it would be asked for ever.
+            let isEnd = range.upperBound == wanted && entity.totalByteCount == wanted
+            let isWhole = context.held.isComplete(wanted) && context.entity?.totalByteCount == nil
+            return isEnd && isWhole && proof != .probed ? .finishedAlready : unusable(context, .badRangeResponse)
+        }
         // A server may send more than asked for; what lies beyond is not taken.
         let upperBound = min(range.upperBound, asked.upperBound ?? range.upperBound)
         var plan = resumed(context, from: range.lowerBound, to: upperBound, entity)
@@ -70,7 +75,10 @@ extension ResponseGate {
         switch known.likeness(to: entity) {
         case .same: return .proven(.validated)
         case .different where context.checksumOutranksValidators(of: known, entity): return .proven(.checksum)
-        case .different(let why): return .obstacle(changedWithoutBody(context, why, status: 206))
+        case .different(let why):
+            let why = context.changed(why, from: known, to: entity)
+            if why == .mirrorChanged, context.mirror == .otherWithEarlier { return .obstacle(.retryAtEarlierMirror) }
+            return .obstacle(changedWithoutBody(context, why, status: 206))
         case .unproven:
             // An answer to `If-Range` may leave out Last-Modified, never an ETag that exists (RFC 9110, 15.3.7).
             if asked.ifRange != nil, known.etag == nil, entity.lastModified == nil { return .proven(.validated) }

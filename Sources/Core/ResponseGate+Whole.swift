@@ -44,6 +44,10 @@ extension ResponseGate {
             {
                 return .retryWithoutIfRange(isBroken: false)
             }
+            let why = context.entity.map { context.changed(why, from: $0, to: plan.entity) } ?? why
+            if why == .mirrorChanged, context.mirror == .otherWithEarlier, context.asked != nil {
+                return .retryAtEarlierMirror
+            }
             return restart(context, plan, why: why, isSameFile: false)
         case .same:
             if mayAskWithoutIfRange(context, plan) { return .retryWithoutIfRange(isBroken: true) }

@@ -45,13 +45,13 @@ package enum ResponseGate {
             let total = range.totalByteCount, !context.held.isEmpty
         else { return askAgainWhole(context, .rangeRejected, status: 416) }
 
-        let known = context.entity?.totalByteCount ?? total
-        if known != total || context.held.clipped(to: total) != context.held {
+        let known = context.entity?.totalByteCount
+        if known.map({ $0 != total }) ?? false || context.held.clipped(to: total) != context.held {
             return changedWithoutBody(context, .totalChanged, status: 416)
         }
         // `If-Range` is looked at before `Range`: had the validator been another, the answer would have been 200.
         let isProven = asked.ifRange != nil || context.isTrusting
-        if isProven, context.held.isComplete(total) { return .finishedAlready }
+        if isProven, known != nil, context.held.isComplete(total) { return .finishedAlready }
         return askAgainWhole(context, .rangeRejected, status: 416)
     }
 
@@ -127,7 +127,7 @@ extension TransferOrigin.Why {
     /// True when the file is another one, rather than the server not able to send part of it.
     var isChange: Bool {
         switch self {
-        case .validatorChanged, .totalChanged, .overlapDiffers: true
+        case .validatorChanged, .totalChanged, .overlapDiffers, .mirrorChanged: true
         case .rangeIgnored, .rangeRejected, .badRangeResponse, .noValidator, .partialMissing, .partialDamaged,
             .encodedResponse, .checksumMismatch:
             false
@@ -147,6 +147,14 @@ extension GateContext {
         case .checksum, .trusted: true
         case .validated, .probed, nil: false
         }
+    }
+
+    /// What a change of the validators means here: perhaps only that another mirror answered.
+    func changed(_ why: TransferOrigin.Why, from known: Entity, to entity: Entity) -> TransferOrigin.Why {
+        guard why == .validatorChanged, mirror != .same, let total = known.totalByteCount,
+            total == entity.totalByteCount
+        else { return why }
+        return .mirrorChanged
     }
 
     /// True when the digest of the whole may decide though validators differ: servers behind one name often give different

@@ -38,6 +38,11 @@ package enum ResumePlanner {
             if request.overlapByteCount == 0 { return .whole(why: .noValidator) }
             request.lowerBound -= request.overlapByteCount
         }
+        if total == nil, request.upperBound == nil, gap.lower > 0 {
+            // From the last byte that is held: if it is the file's last, the answer proves that; a 416 would prove nothing.
+            request.lowerBound -= 1
+            request.overlapByteCount = 1
+        }
         return .range(request)
     }
 

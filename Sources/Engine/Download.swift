@@ -37,6 +37,10 @@ final class Download {
     var lossReason: TransferOrigin.Why?
     /// All bytes were fetched once more because those of several responses made a wrong file.
     var hasFetchedAnew = false
+    /// Where the redirects led to the bytes that are held: may hold secrets, so that it is never saved.
+    var earlierLocation: EarlierLocation?
+    /// It was asked once more in this run.
+    var hasAskedEarlierLocation = false
     /// The most that was ever held: only a failure after more than that starts the count of failures anew, so that a server
     /// without ranges on a bad link does not loop for ever.
     var highWaterByteCount: Int64 = 0
@@ -111,6 +115,12 @@ final class Download {
     }
 }
 
+/// Where redirects once led, and the host's headers that may go there.
+struct EarlierLocation {
+    var url: ParsedURL
+    var headers: [HeaderField]
+}
+
 /// One request and its response.  Isolation: the engine.
 final class Exchange {
     let transfer: Transfer
@@ -121,6 +131,8 @@ final class Exchange {
     let asked: RangeRequest?
     /// Nil until the gate has accepted the response.
     var plan: BodyPlan?
+    /// It was sent straight to where an earlier response had come from.
+    var isAtEarlierLocation = false
     /// The bytes that the body must begin with before it is taken; nil when there is nothing to compare.
     var comparison: OverlapComparison?
     /// Where the next buffer that leaves the transfer belongs in the file.

@@ -25,8 +25,15 @@ extension DownloadEngine {
 
     /// A transfer, or what follows it, failed: waits and tries again, or gives up.
     func attemptFailed(_ download: Download, _ failure: DownloadFailure, _ advice: RetryAdvice? = nil) {
+        if let exchange = download.exchange, exchange.isAtEarlierLocation, exchange.plan == nil {
+            return leaveEarlierLocation(download)
+        }
         let receivedByteCount = download.receivedByteCount
-        let hasGained = receivedByteCount > download.highWaterByteCount
+        // What a restart threw away is not gained by fetching it again, even if a little more came this time: a server without
+        // ranges on a bad link would otherwise be asked for ever.
+        let isRestart =
+            download.exchange?.plan?.origin.mode == .restarted || download.record.transfer?.mode == .restarted
+        let hasGained = receivedByteCount > download.highWaterByteCount && !isRestart
         download.highWaterByteCount = max(download.highWaterByteCount, receivedByteCount)
         stop(download)
         download.record.failure = failure

@@ -36,6 +36,7 @@ extension DownloadEngine {
         change(download, to: .active, phase: .connecting)
         download.quirks = RangeQuirks()
         download.restartCount = 0
+        download.hasAskedEarlierLocation = false
         download.bodyEnd = nil
         if download.record.isFinalizing { return lookForPublished(download) }
         if download.partial.file == nil, download.record.partial != nil {
@@ -88,7 +89,7 @@ extension DownloadEngine {
     }
 
     /// Makes one request of a chain and hands it to libcurl.
-    private func send(
+    func send(
         _ download: Download,
         to url: ParsedURL,
         userInfo: ParsedURL.UserInfo?,
@@ -185,6 +186,7 @@ extension DownloadEngine {
             pumpPartial(download)
             supplyBuffers(download)
         } else if let outcome = transfer.outcome {
+            if exchange.isAtEarlierLocation { return leaveEarlierLocation(download) }
             recordTimes(download, exchange)
             dropExchange(download)
             var failure = DownloadFailure(.protocol, "the server sent no response", isRetryable: true)
@@ -209,6 +211,7 @@ extension DownloadEngine {
         addHop(download, exchange, head)
         download.cookies.store(head.values("Set-Cookie"), from: exchange.url.origin)
         let decision = ResponseGate.decide(gateContext(download, exchange), head)
+        if exchange.isAtEarlierLocation, !decision.goesOn { return leaveEarlierLocation(download) }
         guard case .accept(let plan) = decision else { return carryOut(decision, download, exchange) }
         if plan.keepsHeld, download.record.keptPaths.count >= Limits.keptPartialCount {
             return carryOut(.remoteChanged(plan.origin.why ?? .validatorChanged), download, exchange)
@@ -218,7 +221,7 @@ extension DownloadEngine {
     }
 
     func gateContext(_ download: Download, _ exchange: Exchange) -> GateContext {
-        GateContext(
+        var context = GateContext(
             entity: download.record.entity,
             held: download.partial.submitted,
             asked: exchange.asked,
@@ -231,6 +234,8 @@ extension DownloadEngine {
             restartCount: download.restartCount,
             quirks: download.quirks
         )
+        context.mirror = mirror(download, exchange)
+        return context
     }
 
     /// Does what the gate says about a response whose body is of no use.
@@ -244,6 +249,7 @@ extension DownloadEngine {
             // Held in one piece from the first byte: where it ends is where the file ends.
             let total = download.record.entity?.totalByteCount ?? download.partial.submitted.byteCount
             download.record.entity?.totalByteCount = total
+            download.record.isLengthVerified = true
             bodyIsComplete(download)
         case .retry(let advice): attemptFailed(download, advice.failure, advice)
         case .retryWithoutRange(let why):
@@ -258,6 +264,7 @@ extension DownloadEngine {
                 brokenIfRangeOrigins.insert(source.origin)
             }
             connect(download)
+        case .retryAtEarlierMirror: askEarlierLocation(download, exchange)
         case .remoteChanged(let why):
             let message = "the file on the server is not the one that part of is held (\(why.rawValue))"
             fail(download, DownloadFailure(.remoteChanged, message, isRetryable: false))
@@ -276,6 +283,8 @@ extension DownloadEngine {
         }
         download.lossReason = nil
         exchange.plan = plan
+        download.earlierLocation =
+            exchange.hopCount == 0 ? nil : EarlierLocation(url: exchange.url, headers: exchange.headers)
         exchange.nextOffset = plan.firstOffset + plan.overlapByteCount
         exchange.lastFlushAt = now
         if plan.discardsHeld {

@@ -101,6 +101,11 @@ extension DownloadEngine {
         if let url = update.url {
             download.record.url = url
             download.source = try? URLParser.parse(url)
+            if isNewURL {
+                // Where the old one led says nothing of the new one.
+                download.earlierLocation = nil
+                download.record.finalURL = nil
+            }
         }
         if let headers = update.headers {
             download.headers = headers

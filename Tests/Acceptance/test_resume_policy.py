@@ -1,4 +1,4 @@
-"""How much proof a resume needs, and what becomes of bytes that a changed file leaves behind."""
+"""How much proof a resume needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fixtures import Launcher
 from scripted_server import Behaviour, ScriptedServer, content
-from support import MIB, NO_RETRY, QUICK_RETRY, Held, finish, poll, sha256
+from support import MIB, NO_RETRY, QUICK_RETRY, Held, finish, sha256
 from test_resume import kill_midway, pause_midway, resumed
 from towline_client import JSON, Towline
 
@@ -25,17 +25,6 @@ def unvalidated(server: ScriptedServer, **options: int) -> Held:
 def began(download: JSON) -> tuple[str, str | None, str | None]:
     transfer = download["transfer"]
     return transfer["mode"], transfer["why"], transfer["identity"]
-
-
-def reached(host: Towline, download_id: str, attempt: int, count: int) -> None:
-    """Waits until the attempt has received so many bytes."""
-    host.wait_event(
-        lambda e: (
-            e["method"] == "progress"
-            and (e["params"]["id"], e["params"]["attempt"]) == (download_id, attempt)
-            and e["params"]["receivedBytes"] >= count
-        )
-    )
 
 
 # Probe
@@ -325,127 +314,3 @@ def test_a_fresh_file_with_a_wrong_checksum_is_not_fetched_again(
     started = host.call("start", url=server.url("/f"), path=str(work / "f"), checksum=checksum)
     assert finish(host, started["download"]["id"])["error"]["kind"] == "checksumMismatch"
     assert len(server.requests()) == 1
-
-
-# keepBoth
-
-
-def test_keep_both_leaves_the_old_part_beside_the_new_file(
-    host: Towline, server: ScriptedServer, work: Path
-) -> None:
-    held = Held(server)
-    download_id = pause_midway(host, held, work / "f", onChange="keepBoth")
-    old = held.data[: held.after]
-    held.resource.data = new = content(99, len(held.data))
-    held.resource.etag = '"v2"'
-    done = resumed(host, download_id)
-    assert done["state"] == "completed"
-    assert began(done) == ("restarted", "validatorChanged", None)
-    assert done["keptPaths"] == [str(work / "f.towline")]
-    assert (work / "f").read_bytes() == new
-    assert (work / "f.towline").read_bytes() == old
-    assert sorted(p.name for p in work.iterdir()) == ["f", "f.towline"]
-    assert host.call("inspect", id=download_id)["wastedBytes"] == 0
-    # The service never touches them again.
-    host.call("remove", id=download_id, deleteFile=True)
-    assert [p.name for p in work.iterdir()] == ["f.towline"]
-
-
-def test_several_changes_keep_several_parts(host: Towline, server: ScriptedServer, work: Path) -> None:
-    held = Held(server)
-    versions = [content(seed, len(held.data)) for seed in range(20, 24)]
-    held.resource.data = versions[0]
-    download_id = held.started(host, work / "f", onChange="keepBoth")["id"]
-    for number in range(1, len(versions)):
-        host.call("pause", id=download_id)
-        held.resource.data = versions[number]
-        held.resource.etag = f'"v{number + 1}"'
-        host.call("resume", id=download_id)
-        reached(host, download_id, number + 1, held.after)
-    held.release()
-    done = finish(host, download_id)
-    assert (work / "f").read_bytes() == versions[-1]
-    kept = ["f.towline", "f.2.towline", "f.3.towline"]
-    assert [Path(p).name for p in done["keptPaths"]] == kept
-    for name, data in zip(kept, versions):
-        assert (work / name).read_bytes() == data[: held.after]
-
-
-def test_kept_parts_are_told_by_a_later_process_and_never_overwritten(
-    launch: Launcher, server: ScriptedServer, work: Path
-) -> None:
-    held = Held(server)
-    host = launch()
-    download_id = held.started(host, work / "f", onChange="keepBoth")["id"]
-    old = held.data[: held.after]
-    host.kill()
-    stranger = work / "f.2.towline"
-    stranger.write_bytes(b"not ours")
-    held.resource.data = new = content(99, len(held.data))
-    held.resource.etag = '"v2"'
-    second = launch()
-    second.call("resume", id=download_id)
-    reached(second, download_id, 2, held.after)
-    second.kill()
-    held.release()
-    third = launch()
-    third.call("resume", id=download_id)
-    done = finish(third, download_id)
-    assert began(done) == ("resumed", None, "validated")
-    assert done["keptPaths"] == [str(work / "f.towline")]
-    assert (work / "f").read_bytes() == new
-    assert stranger.read_bytes() == b"not ours"
-    # What a kill leaves written may be a little less than what came.
-    kept = (work / "f.towline").read_bytes()
-    assert kept == old[: len(kept)]
-    assert sorted(p.name for p in work.iterdir()) == ["f", "f.2.towline", "f.towline"]
-
-
-def test_keep_both_keeps_what_cannot_be_proven_the_same(
-    host: Towline, server: ScriptedServer, work: Path
-) -> None:
-    held = unvalidated(server)
-    download_id = pause_midway(host, held, work / "f", onChange="keepBoth")
-    done = resumed(host, download_id)
-    assert began(done) == ("restarted", "noValidator", None)
-    assert (work / "f").read_bytes() == held.data
-    assert (work / "f.towline").read_bytes() == held.data[: held.after]
-
-
-def test_canceling_deletes_the_new_part_and_leaves_the_old(
-    host: Towline, server: ScriptedServer, work: Path
-) -> None:
-    held = Held(server)
-    download_id = held.started(host, work / "f", onChange="keepBoth")["id"]
-    host.call("pause", id=download_id)
-    held.resource.etag = '"v2"'
-    host.call("resume", id=download_id)
-    reached(host, download_id, 2, held.after)
-    canceled = host.call("cancel", id=download_id)["download"]
-    assert canceled["keptPaths"] == [str(work / "f.towline")]
-    poll(lambda: [p.name for p in work.iterdir()] == ["f.towline"])
-
-
-# How sure the length is
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "verified"),
-    [
-        (Behaviour(), True),
-        (Behaviour(chunked=True), True),
-        (Behaviour(no_length=True), False),
-    ],
-    ids=["a length", "chunked", "until the connection ends"],
-)
-@pytest.mark.parametrize("checked", [False, True], ids=["no checksum", "a checksum"])
-def test_a_length_that_nothing_proves_is_told(
-    host: Towline, server: ScriptedServer, work: Path, behaviour: Behaviour, verified: bool, checked: bool
-) -> None:
-    data = content(1, 300_000)
-    server.add("/f", data, default=behaviour)
-    checksum = {"checksum": {"algorithm": "sha256", "value": sha256(data)}} if checked else {}
-    started = host.call("start", url=server.url("/f"), path=str(work / "f"), **checksum)
-    done = finish(host, started["download"]["id"])
-    assert (done["state"], done["totalBytes"]) == ("completed", len(data))
-    assert done["lengthVerified"] is (verified or checked)

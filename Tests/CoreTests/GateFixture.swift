@@ -68,6 +68,7 @@ enum Verdict: Equatable, Sendable {
     case withoutRange(TransferOrigin.Why)
     case withoutIfRange
     case withoutIfRangeByChecksum
+    case atEarlierMirror
     case changed(TransferOrigin.Why)
     case needsURL
     case fail(FailureKind)
@@ -85,6 +86,7 @@ enum Verdict: Equatable, Sendable {
                 ? .retry(advice.failure.kind, advice.retryAfterMilliseconds) : .odd
         case .retryWithoutRange(let why): self = .withoutRange(why)
         case .retryWithoutIfRange(let isBroken): self = isBroken ? .withoutIfRange : .withoutIfRangeByChecksum
+        case .retryAtEarlierMirror: self = .atEarlierMirror
         case .remoteChanged(let why): self = .changed(why)
         case .needsURL(let failure): self = failure.kind == .urlExpired ? .needsURL : .odd
         case .fail(let failure): self = .fail(failure.kind)

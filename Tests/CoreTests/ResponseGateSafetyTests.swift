@@ -51,6 +51,7 @@ import Testing
             $0.hasChecksum = Bool.random(using: &generator)
             $0.restartCount = Int.random(in: 0...Limits.restartCount, using: &generator)
             $0.quirks.isIfRangeBroken = Bool.random(using: &generator)
+            $0.mirror = pick([.same, .same, .other, .otherWithEarlier], &generator)
         }
     }
 
@@ -74,6 +75,7 @@ import Testing
             context.asked == nil || context.restartCount >= Limits.restartCount ? "asks without end" : nil
         case .finishedAlready: head.status == 416 ? nil : "finished by the wrong status"
         case .remoteChanged: context.onChange == .fail ? nil : "does not restart"
+        case .retryAtEarlierMirror: context.mirror == .otherWithEarlier ? nil : "asks a mirror without end"
         case .redirect, .retry, .needsURL, .fail: nil
         }
     }

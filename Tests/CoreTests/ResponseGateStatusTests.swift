@@ -15,19 +15,21 @@ import Testing
     }
 
     @Test(arguments: [
-        gateRow("the length is what is held", complete, refused("bytes */50"), .finished),
+        gateRow(
+            "the length is what is held, and was not known", complete, refused("bytes */50"),
+            .withoutRange(.rangeRejected)),
         gateRow(
             "held and recorded", Stage.resuming { $0.held = ByteRangeSet(0, 200) }, refused("bytes */200"), .finished),
         gateRow(
             "without If-Range it proves nothing",
             Stage.resuming {
-                $0.entity?.totalByteCount = nil; $0.asked?.ifRange = nil
-            }, refused("bytes */50"), .withoutRange(.rangeRejected)),
+                $0.held = ByteRangeSet(0, 200); $0.asked?.ifRange = nil
+            }, refused("bytes */200"), .withoutRange(.rangeRejected)),
         gateRow(
             "without If-Range, checksum known",
             Stage.resuming {
-                $0.entity?.totalByteCount = nil; $0.asked?.ifRange = nil; $0.hasChecksum = true
-            }, refused("bytes */50"), .finished),
+                $0.held = ByteRangeSet(0, 200); $0.asked?.ifRange = nil; $0.hasChecksum = true
+            }, refused("bytes */200"), .finished),
         gateRow("shorter than what is held", complete, refused("bytes */20"), .withoutRange(.totalChanged)),
         gateRow("another total", asked, refused("bytes */50"), .withoutRange(.totalChanged)),
         gateRow(

@@ -33,7 +33,9 @@ import Testing
     @Test(
         arguments: [
             Row("the rest", Input(), rest(50, 200)),
-            Row("length unknown", Input { $0.entity?.totalByteCount = nil }, rest(50, nil)),
+            Row(
+                "length unknown: from the last byte held", Input { $0.entity?.totalByteCount = nil },
+                .range(RangeRequest(lowerBound: 49, ifRange: Stage.etag, overlapByteCount: 1))),
             Row("first gap", Input { $0.held = holes }, rest(50, 80)),
             Row(
                 "first gap, length unknown",

@@ -1,0 +1,58 @@
+internal import Core
+internal import Curl
+internal import Platform
+internal import Store
+
+/// Redirectors that lead to one of several mirrors, each with validators of its own: before bytes are given up because of
+/// another mirror's, the one that they came from is asked once more.
+extension DownloadEngine {
+    /// Whether the response came from another host than what is held.
+    func mirror(_ download: Download, _ exchange: Exchange) -> Mirror {
+        guard exchange.hopCount > 0, let earlier = earlierLocation(download) else { return .same }
+        guard earlier.url.origin != exchange.url.origin else { return .same }
+        return download.hasAskedEarlierLocation || !earlier.isUsable ? .other : .otherWithEarlier
+    }
+
+    func askEarlierLocation(_ download: Download, _ exchange: Exchange) {
+        download.hasAskedEarlierLocation = true
+        guard let earlier = earlierLocation(download), earlier.isUsable else { return connect(download) }
+        send(
+            download, to: earlier.url, userInfo: nil, headers: earlier.headers, hopCount: 1, asked: exchange.asked)
+        download.exchange?.isAtEarlierLocation = true
+    }
+
+    /// It does not help: asks at the original URL again, and takes what comes for what it is.
+    func leaveEarlierLocation(_ download: Download) {
+        dropExchange(download)
+        connect(download)
+    }
+
+    /// Where the redirects led before, in this process or, as the record tells, in an earlier one.
+    ///
+    /// Not usable where the record had to leave out a secret: then only its host is known.
+    private func earlierLocation(
+        _ download: Download
+    ) -> (url: ParsedURL, headers: [HeaderField], isUsable: Bool)? {
+        if let known = download.earlierLocation { return (known.url, known.headers, true) }
+        guard let text = download.record.finalURL, let source = download.source,
+            let url = try? URLParser.parse(text)
+        else { return nil }
+        let decision = RedirectPolicy.decide(
+            from: Origin(source.origin), to: Origin(url.origin), hopCount: 0, headers: download.headers)
+        guard case .follow(let headers) = decision else { return nil }
+        return (url, headers, !Redaction.isRedacted(text))
+    }
+}
+
+extension GateDecision {
+    /// True when what is held is built on.
+    var goesOn: Bool {
+        switch self {
+        case .accept(let plan): !plan.discardsHeld
+        case .finishedAlready: true
+        case .redirect, .retry, .retryWithoutRange, .retryWithoutIfRange, .retryAtEarlierMirror, .remoteChanged,
+            .needsURL, .fail:
+            false
+        }
+    }
+}
