@@ -17,10 +17,9 @@ extension DownloadEngine {
         retire(file, byteCount: download.partial.submitted.ranges.last?.upperBound ?? 0)
         download.partial.file = nil
         download.partial.stage = .closed
-        download.partial.needsTruncation = false
         download.record.partial = nil
         download.partialNumber += 1
-        download.record.partialPath = "\(path).\(download.partialNumber)\(FileName.partialSuffix)"
+        download.record.partialPath = partialNames(path)[min(download.partialNumber, Self.maxNumber) - 1]
         uncount(download, keeping: ByteRangeSet())
     }
 
@@ -30,7 +29,7 @@ extension DownloadEngine {
         submit(.truncate(file, to: byteCount)) { [self] _ in
             submit(.syncForFinish(file)) { [self] outcome in
                 if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, nil) }
-                submit(.close(file))
+                close(file)
             }
         }
     }

@@ -51,7 +51,7 @@ struct ExportTests {
         #expect(started.isCreated && started.isResumed)
         #expect(started.download.receivedByteCount == 1_000_000)
         let end = await second.end("moved")
-        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 1_000_000))
+        #expect(end.transfer == TransferOrigin(mode: .resumed, offset: 1_000_000, identity: .validated))
         #expect(contents(path).map { $0 == bytes } ?? false)
         #expect(server.requests.last?.value("Range") == "bytes=1000000-1999999")
 
