@@ -89,7 +89,8 @@ class Story:
             return completed("now")
         if self.is_trusting:
             return self.joined_blindly() if self.manner.can_resume else completed("now")
-        if self.is_probing and self.overlap_is_same and self.manner.can_resume:
+        is_probed = self.is_probing and self.overlap_is_same and self.manner.knows_total
+        if is_probed and self.manner.can_resume:
             return self.joined_blindly()
         return self.change()
 
