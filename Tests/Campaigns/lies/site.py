@@ -119,7 +119,9 @@ class CaseSite:
             if self.manner.redirects == "yes":
                 where = f"/{self.key}/moved"
             elif self.manner.redirects == "mirrors":
-                where = f"{self.mirror}/{self.key}/mirror-{2 if self.is_later else 1}"
+                number = 2 if self.is_later else 1
+                host = self.mirror.replace("127.251.", f"127.25{number}.")
+                where = f"{host}/{self.key}/mirror-{number}"
             return Answer(302, [("Location", where)])
         if self.manner.redirects == "once":
             uses = self._links.get(request.target, 1)

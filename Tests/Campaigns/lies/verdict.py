@@ -173,7 +173,8 @@ class Verdict:
         if self.case.lie is not None or self.case.again != "no" or transfer.get("mode") != "resumed":
             return
         said, right = transfer["identity"], self.story(self.old, self.held).identity()
-        if said != right and self.now is self.old:
+        # Another mirror's validators prove nothing, a checksum may.
+        if said != right and self.now is self.old and self.case.manner.redirects != "mirrors":
             self.fail(f"a resume that relied on {right} says {said}")
 
     def check_kept(self, done: JSON) -> None:
