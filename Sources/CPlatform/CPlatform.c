@@ -73,6 +73,14 @@ int cplatform_room(int fd, int64_t *available, int64_t *total, bool *has_inodes)
     *has_inodes = status.f_files == 0 || status.f_favail > 0;
     return 0;
 }
+int cplatform_open_unnamed(const char *directory, mode_t mode) {
+    return open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+}
+int cplatform_give_name(int fd, const char *path) {
+    char link[32];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
 int cplatform_file_kind(mode_t mode) { return S_ISREG(mode) ? 1 : S_ISDIR(mode) ? 2 : 3; }
 void cplatform_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
 /* umask(2) can only be read by setting it, which would race with threads that create files: ask the kernel instead. */

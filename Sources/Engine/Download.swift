@@ -54,6 +54,10 @@ final class Download {
     var afterPublishing: [() -> Void] = []
     var digestCancellation: CancellationFlag?
     var isNaming = false
+    /// Its partial is being removed.
+    var isDiscarding = false
+    /// An earlier process may have made its partial and been killed before the record told of it.
+    var mayHaveOrphan = false
     var partialNumber = 1
     /// Runs when nothing of this download is on its way to the disk any more.
     var onQuiet: (() -> Void)?

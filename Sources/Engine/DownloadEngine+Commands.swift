@@ -44,45 +44,64 @@ extension DownloadEngine {
                 // The store may not know its end yet.
                 if downloads[id]?.isUnsaved == true { retryCommit() }
                 pipeline.block()
-                submit(.delete(id: id)) { [self] outcome in
-                    removed(id, deletesFile: deletesFile, outcome) { [self] result in
-                        answer { reply(result) }
-                        pipeline.unblock()
-                        pumpPipeline()
-                    }
+                removeFinal(id, deletesFile: deletesFile) { [self] result in
+                    answer { reply(result) }
+                    pipeline.unblock()
+                    pumpPipeline()
                 }
             })
     }
 
+    /// The file first: what a kill leaves in between is a record, which can be removed again.
+    private func removeFinal(
+        _ id: String, deletesFile: Bool, then body: @escaping (Result<Void, EngineError>) -> Void
+    ) {
+        submit(.get(id: id)) { [self] outcome in
+            guard case .loaded(let loaded) = outcome, loaded.record.state.isFinal, loaded.ownership != .other,
+                let job = removalJob(loaded.record, deletesFile: deletesFile)
+            else { return delete(id, then: body) }
+            submit(.adopt(id: id)) { [self] outcome in
+                guard case .loaded = outcome else { return removed(id, outcome, then: body) }
+                run(job, limitNanoseconds: Self.quietLimitNanoseconds) { [self] in delete(id, then: body) }
+            }
+        }
+    }
+
+    private func delete(_ id: String, then body: @escaping (Result<Void, EngineError>) -> Void) {
+        submit(.delete(id: id)) { [self] outcome in removed(id, outcome, then: body) }
+    }
+
     private func removed(
-        _ id: String,
-        deletesFile: Bool,
-        _ outcome: StoreOutcome,
-        then body: @escaping (Result<Void, EngineError>) -> Void
+        _ id: String, _ outcome: StoreOutcome, then body: @escaping (Result<Void, EngineError>) -> Void
     ) {
         switch outcome {
-        case .deleted(let loaded, let revision):
+        case .deleted(_, let revision):
             self.revision = max(self.revision, revision)
-            removeFile(of: loaded.record, deletesFile: deletesFile) { body(.success(())) }
+            discards.remove(id)
+            body(.success(()))
         case .notFound: body(.failure(.downloadNotFound(id: id)))
         case .notFinal(let loaded):
             body(.failure(.invalidState(id: id, state: loaded.record.state, command: .remove)))
         case .ownedElsewhere, .notOwned: body(.failure(.lockedElsewhere(id: id)))
-        case .failed(let error): body(.failure(.storageFailure(message: error.message)))
+        case .failed(let error):
+            submit(.release(id: id)) { _ in }
+            body(.failure(.storageFailure(message: error.message)))
         default: body(.failure(.storageFailure(message: "unexpected answer to a removal")))
         }
     }
 
-    /// Removes what a forgotten download leaves, and calls back when that is done; when it takes long, before.
-    private func removeFile(of record: DownloadRecord, deletesFile: Bool, then body: @escaping () -> Void) {
-        let job: FileJob
+    /// What removes what a forgotten download would leave; nil when there is nothing.
+    private func removalJob(_ record: DownloadRecord, deletesFile: Bool) -> FileJob? {
         if record.state == .completed {
-            guard deletesFile, let path = record.path, let finished = record.finished else { return body() }
-            job = .removeFinished(path: path, identity: finished.identity, byteCount: finished.byteCount)
-        } else {
-            guard let path = record.partialPath, let identity = record.partial else { return body() }
-            job = .discard(path: path, identity: identity)
+            guard deletesFile, let path = record.path, let finished = record.finished else { return nil }
+            return .removeFinished(path: path, identity: finished.identity, byteCount: finished.byteCount)
         }
+        guard let path = record.partialPath, let identity = record.partial else { return nil }
+        return .discard(path: path, identity: identity)
+    }
+
+    /// Does a job, and calls back when it is done; when it takes long, before.
+    private func run(_ job: FileJob, limitNanoseconds: Int64, then body: @escaping () -> Void) {
         var body: (() -> Void)? = body
         let once = {
             let due = body
@@ -90,7 +109,7 @@ extension DownloadEngine {
             due?()
         }
         submit(job) { _ in once() }
-        timers.add(.run(once), due: now + Self.quietLimitNanoseconds)
+        timers.add(.run(once), due: now + limitNanoseconds)
     }
 
     /// Lets requests go on as far as they may.
@@ -212,7 +231,8 @@ extension DownloadEngine {
     private func applyToStored(_ run: CommandRun, _ loaded: LoadedRecord, then next: @escaping () -> Void) {
         let record = loaded.record
         run.matchedCount += 1
-        if loaded.ownership == .other {
+        // One that is over has no owner but for the moment in which its partial is removed.
+        if loaded.ownership == .other, !record.state.isFinal {
             run.fail(record.id, .lockedElsewhere(id: record.id))
             return next()
         }

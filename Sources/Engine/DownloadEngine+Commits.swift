@@ -41,7 +41,8 @@ extension DownloadEngine {
         if state != .waiting { download.record.retryAtMilliseconds = nil }
         download.record.updatedAtMilliseconds = unixMilliseconds()
         download.record.completedAtMilliseconds = state == .completed ? download.record.updatedAtMilliseconds : nil
-        download.record.owner = state.isFinal ? nil : store.session.number
+        let staysOurs = !state.isFinal || (state == .canceled && download.isDiscarding)
+        download.record.owner = staysOurs ? store.session.number : nil
         markDirty(download)
         if isTold { tell(download) }
     }

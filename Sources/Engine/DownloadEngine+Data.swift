@@ -169,7 +169,7 @@ extension DownloadEngine {
         markDirty(download) { [self] isSaved in committed(download, isSaved: isSaved) }
     }
 
-    private func committed(_ download: Download, isSaved: Bool) {
+    func committed(_ download: Download, isSaved: Bool) {
         guard download.partial.stage == .committing, let file = download.partial.file else { return }
         guard isSaved, !download.record.state.isFinal else {
             let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
@@ -185,6 +185,7 @@ extension DownloadEngine {
             if download.record.state == .active { attemptFailed(download, failure) }
             return quieted(download)
         }
+        guard file.isNamed else { return giveName(download, file) }
         download.partial.stage = .ready
         pumpPartial(download)
         supplyBuffers(download)

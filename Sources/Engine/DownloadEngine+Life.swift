@@ -65,7 +65,7 @@ extension DownloadEngine {
         for download in running { stop(download) }
         let run = SuspendRun(waitingCount: downloads.count + 1) { [self] in answer(reply) }
         for download in downloads.values {
-            whenQuiet(download) { run.oneIsQuiet() }
+            whenQuiet(download) { [self] in keepName(download) { run.oneIsQuiet() } }
             limitQuietWait(download, nanoseconds: Self.suspendLimitNanoseconds)
         }
         whenDiscarded { run.oneIsQuiet() }

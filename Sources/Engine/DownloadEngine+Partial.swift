@@ -124,7 +124,9 @@ extension DownloadEngine {
         guard let path = download.record.partialPath else { return }
         let token = download.partial.beginOpening()
         let total = download.record.entity?.totalByteCount
-        submit(.createPartial(path: path, expectedByteCount: total), volume: download.volume) { [self] outcome in
+        let job = FileJob.createPartial(
+            path: path, expectedByteCount: total, replacesOrphan: download.mayHaveOrphan)
+        submit(job, volume: download.volume) { [self] outcome in
             made(download, token, outcome, isWhole: false)
         }
     }
@@ -139,7 +141,8 @@ extension DownloadEngine {
         download.partial.gathered.removeAll()
         download.partial.wholeByteCountOnItsWay = byteCount
         let attempt = download.record.attempt
-        submit(.writeSmall(path: path, buffer), volume: download.volume) { [self] outcome in
+        let job = FileJob.writeSmall(path: path, buffer, replacesOrphan: download.mayHaveOrphan)
+        submit(job, volume: download.volume) { [self] outcome in
             item?.exchange.bufferCount -= 1
             // A new attempt has un-counted the bytes meanwhile.
             if attempt != download.record.attempt { return discardStray(download, token, outcome) }
@@ -186,7 +189,24 @@ extension DownloadEngine {
         download.volume = file.volume
     }
 
-    /// A file that is not ours has the partial's name: takes the next one, recorded before it is used.
+    /// The record names the new file: now it may be seen under its name, and then written to.
+    func giveName(_ download: Download, _ file: OpenFile) {
+        guard let path = download.record.partialPath else { return }
+        submit(.name(file, path: path)) { [self] outcome in
+            // It may have been closed meanwhile.
+            guard download.partial.file === file, download.partial.stage == .committing else { return }
+            switch outcome {
+            case .named: committed(download, isSaved: true)
+            case .failed(let error):
+                if error.reason == .exists, takeNextPartialName(download) { return commitBeforeWriting(download) }
+                diskFailed(download, error)
+            default: note(.error, "unexpected answer to naming a file", download)
+            }
+            quieted(download)
+        }
+    }
+
+    /// The partial's name is taken: takes the next one, recorded before it is used.
     private func partialNameTaken(_ download: Download, mustAskAgain: Bool) {
         guard takeNextPartialName(download) else {
             let message = "every name for the partial file is taken"
@@ -199,7 +219,7 @@ extension DownloadEngine {
         }
     }
 
-    /// False when there is none left.
+    /// A file that is not ours has the partial's name: takes the next; false when that was the last.
     @discardableResult
     private func takeNextPartialName(_ download: Download) -> Bool {
         guard let path = download.record.path, download.partialNumber < Self.maxNumber else { return false }
@@ -349,11 +369,20 @@ extension DownloadEngine {
         guard let file = download.partial.file else { return }
         download.record.written = progressRecord(download, download.partial.written)
         let written = download.partial.written
+        keepName(download)
         close(file)
         download.partial.file = nil
         download.partial.stage = .closed
         download.partial.submitted = ByteRangeSet()
         download.partial.claimed = written
+    }
+
+    /// A file that holds something outlives its descriptor.
+    func keepName(_ download: Download, then body: @escaping () -> Void = {}) {
+        guard let file = download.partial.file, !file.isNamed, !download.partial.written.isEmpty,
+            let path = download.record.partialPath
+        else { return body() }
+        submit(.name(file, path: path)) { _ in body() }
     }
 
     /// Closes a file; `afterClosing` tells when that is done.
@@ -413,26 +442,4 @@ extension DownloadEngine {
         download.partial.slot = nil
     }
 
-    private func discardEnded() {
-        discardsPending -= 1
-        guard discardsPending == 0 else { return }
-        let waiting = onDiscarded
-        onDiscarded = []
-        for body in waiting { body() }
-    }
-
-    /// Removes the partial, open or not, once the record says that nothing of it counts.
-    ///
-    /// The record keeps its identity: should we be killed in between, whoever removes the record removes the file.
-    func discardPartial(_ download: Download) {
-        guard let path = download.record.partialPath, let identity = download.record.partial else { return }
-        download.partial.forgetRanges()
-        download.record.durable = ByteRangeSet()
-        download.record.written = nil
-        discardsPending += 1
-        markDirty(download) { [self] isSaved in
-            guard isSaved else { return discardEnded() }
-            submit(.discard(path: path, identity: identity)) { [self] _ in discardEnded() }
-        }
-    }
 }

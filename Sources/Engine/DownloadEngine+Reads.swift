@@ -139,7 +139,7 @@ extension DownloadEngine {
 
     func snapshot(of download: Download) -> DownloadSnapshot {
         let record = download.record
-        var snapshot = snapshot(of: record, owner: record.owner == nil ? .none : .self)
+        var snapshot = snapshot(of: record, owner: record.owner == nil || record.state.isFinal ? .none : .self)
         snapshot.phase = download.phase
         snapshot.transferredByteCount = download.transferredByteCount
         // This run may have learnt more than the record tells.
@@ -172,6 +172,7 @@ extension DownloadEngine {
     func snapshot(of loaded: LoadedRecord) -> DownloadSnapshot {
         let owner: Ownership =
             switch loaded.ownership {
+            case _ where loaded.record.state.isFinal: .none
             case .own: .self
             case .other: .other
             case .none, .dead: .none

@@ -133,6 +133,7 @@ extension DownloadEngine {
         switch outcome {
         case .started(.created(let record)):
             let download = hold(LoadedRecord(record: record, ownership: .own))
+            download.mayHaveOrphan = false
             if case .present(let volume)? = run.status?.directory { download.volume = volume }
             answerStart(download, isCreated: true, isResumed: run.taken != nil, reply)
             tell(download)
@@ -182,6 +183,8 @@ extension DownloadEngine {
         // The name is recorded first, what follows from it a moment later.
         if record.partialPath == nil { record.partialPath = record.path.map { $0 + FileName.partialSuffix } }
         let download = Download(record: record, source: try? URLParser.parse(record.url))
+        download.mayHaveOrphan = record.partial == nil
+        discards.remove(record.id)
         download.partial.durable = record.durable
         download.partial.claimed = claimedRanges(record)
         download.highWaterByteCount = download.partial.claimed.byteCount

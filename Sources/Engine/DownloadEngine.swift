@@ -57,6 +57,9 @@ package actor DownloadEngine: LoopOwner {
     var starving: [Download] = []
     /// Partials of canceled downloads that are about to be removed.
     var discardsPending = 0
+    /// The ids of downloads that are given up when their partials are gone.
+    var discards: Set<String> = []
+    var hasLookedForDiscards = false
     var onDiscarded: [() -> Void] = []
     /// What happened to downloads that are over, the latest of them.
     var endedTrails = EndedTrails()
@@ -132,6 +135,10 @@ package actor DownloadEngine: LoopOwner {
 
     package func turn() -> Int32 {
         now = monotonicNanoseconds()
+        if !hasLookedForDiscards {
+            hasLookedForDiscards = true
+            finishDiscards()
+        }
         clientDue = client?.turn(self)
         takeStoreResults()
         takeFileResults()

@@ -53,8 +53,13 @@ package enum FileJob: Sendable {
     case inspect(directory: String, name: String?, partialName: String?)
 
     /// Makes and locks a partial, mode 0600, that must not exist yet (`.exists`), and reserves room for it where the file
-    /// system can, its length still 0; when there is no room nothing is left behind. → `.opened`
-    case createPartial(path: String, expectedByteCount: Int64?)
+    /// system can, its length still 0; when there is no room nothing is left behind. Where the file system can, it is
+    /// there under its name only after `name`. `replacesOrphan`: an empty file that a killed process of ours made goes.
+    /// → `.opened`
+    case createPartial(path: String, expectedByteCount: Int64?, replacesOrphan: Bool = false)
+
+    /// Gives a new file its name, unless it has one; `.exists` if that is taken. → `.named`
+    case name(OpenFile, path: String)
 
     /// Opens a partial that was made before; a link, a FIFO, a second name, another owner or another identity than the
     /// expected is `.replaced`, one that another process has open is `.inUse`. One fdatasync collects a write-back error
@@ -81,8 +86,9 @@ package enum FileJob: Sendable {
     /// Makes durable all writes whose results came before this was submitted. → `.synchronized`
     case checkpoint(OpenFile)
 
-    /// Makes a partial and writes all its bytes, unsynced. → `.opened`; the result gives the buffer back
-    case writeSmall(path: String, IOBuffer)
+    /// Makes a partial as `createPartial` does and writes all its bytes, unsynced; `publish` names it where `name` has
+    /// not. → `.opened`; the result gives the buffer back
+    case writeSmall(path: String, IOBuffer, replacesOrphan: Bool = false)
 
     /// As `checkpoint`, for a file with all its bytes. → `.synchronized`
     case syncForFinish(OpenFile)

@@ -18,6 +18,7 @@ package struct FileResult: Sendable {
 package enum FileOutcome: Sendable {
     case inspected(DestinationStatus)
     case opened(OpenedPartial)
+    case named
     case reserved
     /// The data is with the kernel; `markError` says why the mark is not.
     case written(markError: Errno?)

@@ -76,8 +76,8 @@ package final class FileWorkers: Sendable {
         case .openPartial:
             // It flushes, so it must not hold up writes.
             if let volume { try lanes(of: volume).sync.submit(.job(job)) } else { path.submit(job) }
-        case .reserve(let file, _), .write(let file, _, _, _), .mark(let file, _), .truncate(let file, _),
-            .read(let file, _), .close(let file), .movePartial(let file, _):
+        case .name(let file, _), .reserve(let file, _), .write(let file, _, _, _), .mark(let file, _),
+            .truncate(let file, _), .read(let file, _), .close(let file), .movePartial(let file, _):
             try lanes(of: file.volume).write.submit(job)
         case .publish(let publication):
             try lanes(of: publication.file.volume).write.submit(job)
@@ -134,14 +134,14 @@ extension FileJob {
     fileprivate var subject: (FileError.Operation, path: String) {
         switch self {
         case .inspect(let directory, _, _): (.inspect, directory)
-        case .createPartial(let path, _): (.create, path)
+        case .createPartial(let path, _, _), .name(_, let path): (.create, path)
         case .openPartial(let path, _, _), .describePartial(let path, _): (.open, path)
         case .movePartial(let file, _): (.move, file.path)
         case .reserve(let file, _): (.reserve, file.path)
         case .write(let file, _, _, _): (.write, file.path)
         case .mark(let file, _): (.write, file.path)
         case .checkpoint(let file), .syncForFinish(let file): (.synchronize, file.path)
-        case .writeSmall(let path, _): (.create, path)
+        case .writeSmall(let path, _, _): (.create, path)
         case .digest(let file, _, _): (.digest, file.path)
         case .publish(let publication): (.publish, publication.partialPath)
         case .lookForPublished(let path, _, _, _): (.lookUp, path)

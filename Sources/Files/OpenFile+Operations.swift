@@ -35,6 +35,11 @@ extension OpenFile {
         return .marked
     }
 
+    func named(_ path: String) throws(FileError) -> FileOutcome {
+        try giveName(path)
+        return .named
+    }
+
     func reserved(byteCount: Int64) throws(FileError) -> FileOutcome {
         try reserve(byteCount: byteCount)
         return .reserved

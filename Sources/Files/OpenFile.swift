@@ -5,8 +5,8 @@ package import Platform
 /// After a failed write or flush the file is *poisoned*: everything queued for it fails with that first error, so that
 /// no later mark or checkpoint claims the bytes that were lost. Only opening the file anew cures it.
 package final class OpenFile: Sendable {
-    /// Where it was when it was opened.
-    package let path: String
+    /// Where it was when it was opened, or got its name.
+    package var path: String { state.withLock { $0.path } }
     package let identity: FileIdentity
     /// The mount it was opened through; nil where the kernel does not say.
     package let mountID: Int64?
@@ -20,6 +20,8 @@ package final class OpenFile: Sendable {
     private struct State {
         var handle: Handle?
         var poison: FileError?
+        var path: String
+        var isNamed: Bool
         /// Up to here its room is its own.
         var reservedByteCount: Int64 = 0
         /// What may be written beyond before the volume's room is looked at again.
@@ -29,19 +31,34 @@ package final class OpenFile: Sendable {
 
     /// Takes over a descriptor, whose identity is read now.
     ///
-    /// - Parameter path: what error messages call it.
-    package init(_ descriptor: consuming FileDescriptor, path: String) throws(Errno) {
+    /// - Parameters:
+    ///   - path: what error messages call it.
+    ///   - isNamed: false while it has no name in any directory.
+    package init(_ descriptor: consuming FileDescriptor, path: String, isNamed: Bool = true) throws(Errno) {
         let identity = try descriptor.status().identity
         let mountID = descriptor.mountID()
         let handle = Handle(descriptor)
-        self.path = path
         self.identity = identity
         self.mountID = mountID
-        state = Guarded(State(handle: handle))
+        state = Guarded(State(handle: handle, path: path, isNamed: isNamed))
     }
 
     /// The first error that made the file unfit for writing, if any.
     package var poison: FileError? { state.withLock { $0.poison } }
+
+    /// False while it has no name: then it goes with its last descriptor, as if it had never been.
+    package var isNamed: Bool { state.withLock { $0.isNamed } }
+
+    /// Gives it its first name; `.exists` if that is taken. One that has a name keeps it.
+    func giveName(_ path: String) throws(FileError) {
+        if isNamed { return }
+        let handle = try handleEvenIfPoisoned(for: .create)
+        try attempt(.create, path) { () throws(Errno) in try handle.descriptor.giveName(path) }
+        state.withLock { state in
+            state.path = path
+            state.isNamed = true
+        }
+    }
 
     /// Marks the file unfit unless it already is, and returns the error that counts: the first.
     func poison(_ error: FileError) -> FileError {

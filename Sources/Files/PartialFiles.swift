@@ -2,8 +2,8 @@ internal import Glibc
 internal import Platform
 
 /// Makes a partial, and reserves room for it where the file system can.
-func createPartial(_ path: String, expectedByteCount: Int64?) throws(FileError) -> OpenedPartial {
-    let file = try createFile(path)
+func createPartial(_ path: String, expectedByteCount: Int64?, replacesOrphan: Bool) throws(FileError) -> OpenedPartial {
+    let file = try makeFile(path, replacesOrphan: replacesOrphan)
     guard let expectedByteCount, expectedByteCount > 0 else { return OpenedPartial(file: file, byteCount: 0) }
     do throws(FileError) {
         try file.reserve(byteCount: expectedByteCount)
@@ -14,8 +14,8 @@ func createPartial(_ path: String, expectedByteCount: Int64?) throws(FileError) 
 }
 
 /// Makes a partial with all its bytes, not yet durable.
-func createPartial(_ path: String, holding buffer: IOBuffer) throws(FileError) -> OpenedPartial {
-    let file = try createFile(path)
+func createPartial(_ path: String, holding buffer: IOBuffer, replacesOrphan: Bool) throws(FileError) -> OpenedPartial {
+    let file = try makeFile(path, replacesOrphan: replacesOrphan)
     do throws(FileError) {
         _ = try file.write(buffer, at: 0, mark: nil)
         return OpenedPartial(file: file, byteCount: Int64(buffer.count))
@@ -123,26 +123,10 @@ func removeFile(_ path: String, identity: FileIdentity, byteCount: Int64?) throw
     }
 }
 
-private func createFile(_ path: String) throws(FileError) -> OpenFile {
-    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
-    do throws(Errno) {
-        let descriptor = try FileDescriptor(open: path, flags: flags, mode: 0o600)
-        do throws(Errno) {
-            // Nobody else can have it yet.
-            _ = try lockAlone(descriptor)
-            return try OpenFile(descriptor, path: path)
-        } catch {
-            // Made by us a moment ago; nobody will know it again without its identity.
-            try? Platform.removeFile(path)
-            throw error
-        }
-    } catch {
-        throw FileError(.create, path, errno: error)
-    }
-}
-
 /// Takes back a file that could not be filled, and returns why it could not.
 private func abandon(_ file: OpenFile, _ error: FileError) -> FileError {
+    // Without a name it goes when it is closed.
+    if !file.isNamed { return error }
     // A removal that fails too would only hide the error that counts.
     _ = try? removeFile(file.path, identity: file.identity, byteCount: nil)
     return error

@@ -14,7 +14,21 @@ extension Publication {
     /// Gives the file its final name, not yet durable; finds it already there when an earlier attempt got so far.
     func rename() throws(FileError) -> PublishedFile {
         let handle = try file.handle(for: .publish)
-        guard try Occupant(at: partialPath).isFile(file.identity) else { return try alreadyRenamed() }
+        let isNamed = file.isNamed
+        if isNamed {
+            guard try Occupant(at: partialPath).isFile(file.identity) else { return try alreadyRenamed() }
+        } else if mode == .replace {
+            // Only a rename replaces.
+            try file.giveName(partialPath)
+        }
+        try setMode(handle)
+        for path in mode.candidates(finalPath) where try isNamed || mode == .replace ? take(path) : giveName(path) {
+            return PublishedFile(path: path, identity: file.identity)
+        }
+        throw FileError(.publish, finalPath, .exists)
+    }
+
+    private func setMode(_ handle: OpenFile.Handle) throws(FileError) {
         do throws(Errno) {
             try handle.descriptor.setMode(fileMode)
         } catch {
@@ -23,10 +37,17 @@ extension Publication {
                 throw FileError(.publish, partialPath, errno: error)
             }
         }
-        for path in mode.candidates(finalPath) where try take(path) {
-            return PublishedFile(path: path, identity: file.identity)
+    }
+
+    /// Tries one name as the file's first; false when somebody else has it.
+    private func giveName(_ path: String) throws(FileError) -> Bool {
+        do throws(FileError) {
+            try file.giveName(path)
+            return true
+        } catch {
+            if error.reason == .exists { return false }
+            throw error
         }
-        throw FileError(.publish, finalPath, .exists)
     }
 
     /// Tries one name; false when somebody else has it.

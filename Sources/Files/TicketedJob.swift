@@ -14,8 +14,10 @@ struct TicketedJob: Sendable {
         switch job {
         case .inspect(let directory, let name, let partialName):
             .inspected(try DestinationStatus(directory: directory, name: name, partialName: partialName))
-        case .createPartial(let path, let byteCount):
-            .opened(try createPartial(path, expectedByteCount: byteCount))
+        case .createPartial(let path, let byteCount, let replacesOrphan):
+            .opened(try createPartial(path, expectedByteCount: byteCount, replacesOrphan: replacesOrphan))
+        case .name(let file, let path):
+            try file.named(path)
         case .openPartial(let path, let expected, let birth):
             .opened(try Files.openPartial(path, expected: expected, birthNanoseconds: birth))
         case .describePartial(let path, let expected):
@@ -24,8 +26,8 @@ struct TicketedJob: Sendable {
             .moved(path: try Files.movePartial(file, to: candidates))
         case .reserve(let file, let byteCount):
             try file.reserved(byteCount: byteCount)
-        case .writeSmall(let path, let buffer):
-            .opened(try createPartial(path, holding: buffer))
+        case .writeSmall(let path, let buffer, let replacesOrphan):
+            .opened(try createPartial(path, holding: buffer, replacesOrphan: replacesOrphan))
         case .write(let file, let buffer, let offset, let mark):
             .written(markError: try file.write(buffer, at: offset, mark: mark))
         case .mark(let file, let mark):
@@ -61,7 +63,7 @@ extension FileJob {
     /// The buffer that must go back with the result.
     var buffer: IOBuffer? {
         switch self {
-        case .write(_, let buffer, _, _), .writeSmall(_, let buffer): buffer
+        case .write(_, let buffer, _, _), .writeSmall(_, let buffer, _): buffer
         default: nil
         }
     }

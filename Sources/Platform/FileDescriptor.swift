@@ -87,6 +87,11 @@ package struct FileDescriptor: ~Copyable, Sendable {
         raw = try valueOrErrno { unsafe cplatform_open(path, flags | O_CLOEXEC, mode) }
     }
 
+    /// Makes a file that has no name yet and goes with its last descriptor.  C: open(2), O_TMPFILE
+    package init(unnamedIn directory: String, mode: UInt32) throws(Errno) {
+        raw = try valueOrErrno { unsafe cplatform_open_unnamed(directory, mode) }
+    }
+
     deinit { _ = Glibc.close(raw) }
 
     /// Closes and tells what the kernel says only then (NFS, quota).  C: close(2)
@@ -174,6 +179,12 @@ package struct FileDescriptor: ~Copyable, Sendable {
     /// cannot.  C: fallocate(2)
     package borrowing func preallocate(byteCount: Int64) throws(Errno) {
         _ = try valueOrErrno { cplatform_preallocate(raw, byteCount) }
+    }
+
+    /// Gives a file that was made without a name its first; `.exists` if that is taken.  C: linkat(2)
+    package borrowing func giveName(_ path: String) throws(Errno) {
+        let raw = raw
+        _ = try valueOrErrno { unsafe cplatform_give_name(raw, path) }
     }
 
     package borrowing func setMode(_ mode: UInt32) throws(Errno) {

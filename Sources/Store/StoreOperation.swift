@@ -28,10 +28,13 @@ package struct AdoptionFilter: Equatable, Sendable {
     package var states: Set<DownloadState>
     /// Nil for any reason; states without one pass.
     package var reasons: Set<StateReason>?
+    /// Leaves out those that nobody owns.
+    package var onlyOfDead = false
 
-    package init(states: Set<DownloadState>, reasons: Set<StateReason>? = nil) {
+    package init(states: Set<DownloadState>, reasons: Set<StateReason>? = nil, onlyOfDead: Bool = false) {
         self.states = states
         self.reasons = reasons
+        self.onlyOfDead = onlyOfDead
     }
 
     /// What a crash or an exit stopped.
@@ -70,7 +73,7 @@ package enum StoreOperation: Sendable {
     indirect case start(StartCandidate)
     /// Replaces the stored record of a download that this session owns.  → `.saved`, `.destinationConflict`, …
     ///
-    /// `record.owner == nil` gives it up, as a final state does. The revision goes up; `updatedAt` is the caller's.
+    /// `record.owner == nil` gives it up, as a final state does, `canceled` excepted. The revision goes up; `updatedAt` is the caller's.
     indirect case save(DownloadRecord)
     /// Stores durable ranges of a download that this session owns, without a new revision.
     /// → `.progressSaved`, `.stale`, …

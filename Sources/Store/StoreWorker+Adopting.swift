@@ -93,7 +93,7 @@ extension StoreWorker {
     func adoptAll(_ filter: AdoptionFilter) throws(StoreError) -> StoreOutcome {
         var adopted: [LoadedRecord] = []
         for (state, reason) in storedKinds(filter) {
-            for owner in try table.owners(state) where !isTended(owner) {
+            for owner in try table.owners(state) where !isTended(owner) && !(filter.onlyOfDead && owner == 0) {
                 // All at once, not page by page: what is taken over leaves the set that is being read.
                 let sequences = try table.sequences(
                     state,

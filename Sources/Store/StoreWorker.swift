@@ -144,7 +144,9 @@ final class StoreWorker {
     }
 
     private func save(_ record: DownloadRecord) throws(StoreError) -> StoreOutcome {
-        let owner = record.owner == nil || record.state.isFinal ? 0 : session
+        // A canceled one may be kept until its partial is gone.
+        let mayBeOwned = !record.state.isFinal || record.state == .canceled
+        let owner = record.owner == nil || !mayBeOwned ? 0 : session
         do throws(StoreError) {
             let saved = try withNextRevision { revision throws(StoreError) in
                 try table.update(record, owner: owner, expectedOwner: session, revision: revision)

@@ -43,6 +43,7 @@ enum Stranger: CaseIterable {
         try withWorkshop { shop in
             let job = FileJob.createPartial(path: shop.path("f.towline"), expectedByteCount: 100_000)
             let opened = try shop.run(job, volume: shop.volume).opened()
+            #expect(try shop.run(.name(opened.file, path: shop.path("f.towline"))).isNamed)
             let status = try FileStatus(path: shop.path("f.towline"))
             #expect(status.mode & 0o777 == 0o600)
             #expect(status.identity == opened.file.identity)
@@ -118,6 +119,7 @@ enum Stranger: CaseIterable {
             let opened = try result.outcome.opened()
             #expect(result.buffer === given)
             #expect(opened.byteCount == 5)
+            #expect(try shop.run(.name(opened.file, path: shop.path("s.towline"))).isNamed)
             #expect(try FileStatus(path: shop.path("s.towline")).identity == opened.file.identity)
             #expect(try shop.contents("s.towline") == "small")
         }

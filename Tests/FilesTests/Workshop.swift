@@ -47,6 +47,7 @@ final class Workshop {
     func create(_ name: String = "f.towline", _ text: String = "", expectedByteCount: Int64? = nil) throws -> OpenFile {
         let job = FileJob.createPartial(path: path(name), expectedByteCount: expectedByteCount)
         let file = try run(job, volume: volume).opened().file
+        guard try run(.name(file, path: path(name))).isNamed else { throw Errno.exists }
         if !text.isEmpty {
             let outcome = try run(.write(file, buffer(text), offset: 0, mark: nil))
             guard case .written(nil) = outcome else { throw Unexpected(outcome: outcome) }
@@ -129,6 +130,7 @@ extension FileOutcome {
         return digest
     }
 
+    var isNamed: Bool { if case .named = self { true } else { false } }
     var isReserved: Bool { if case .reserved = self { true } else { false } }
     var isSynchronized: Bool { if case .synchronized = self { true } else { false } }
     var isWritten: Bool { if case .written(nil) = self { true } else { false } }
@@ -136,10 +138,10 @@ extension FileOutcome {
 }
 
 /// Runs the body on a file system of its own; only root may.
-func withFileSystem(options: String, _ body: (Workshop) throws -> Void) throws {
+func withFileSystem(_ type: String = "tmpfs", options: String, _ body: (Workshop) throws -> Void) throws {
     try withWorkshop { outer in
         // Not mount(8): Foundation's Process is not safe beside many threads and descriptors.
-        try #require(mount("tmpfs", outer.directory, "tmpfs", 0, options) == 0)
+        try #require(mount(type, outer.directory, type, 0, options) == 0)
         defer { _ = umount2(outer.directory, Int32(MNT_DETACH)) }
         let inner = try Workshop(directory: outer.directory)
         defer { inner.workers.stop() }

@@ -39,6 +39,10 @@ int cplatform_read_signal(int fd);
 /* open(2) and openat(2) are variadic. */
 int cplatform_open(const char *path, int flags, mode_t mode);
 int cplatform_openat(int directory, const char *path, int flags, mode_t mode);
+/* open(2), O_TMPFILE: a file without a name in that directory, read and write. */
+int cplatform_open_unnamed(const char *directory, mode_t mode);
+/* Gives an open file a name that nothing has yet: linkat(2) by way of /proc. */
+int cplatform_give_name(int fd, const char *path);
 /* statfs(2): the file system's magic number, or -1. */
 int64_t cplatform_filesystem_magic(int fd);
 /* fstatvfs(3): bytes an unprivileged process may still write, the file system's size (0 where it does not say), and
