@@ -170,6 +170,7 @@ extension DownloadEngine {
         switch outcome {
         case .published(let file):
             download.record.path = file.path
+            download.record.finished?.identity = file.identity
             download.record.isFinalizing = false
             download.record.failure = nil
             download.record.failureCount = 0

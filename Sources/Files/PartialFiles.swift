@@ -63,11 +63,14 @@ func describePartial(_ path: String, expected: FileIdentity) throws(FileError) -
 private func openOurs(_ path: String, expected: FileIdentity?, flags: Int32) throws(FileError) -> FileDescriptor {
     // Looked at before it is opened: opening a device may have effects.
     let found = try attempt(.open, path) { () throws(Errno) in try FileStatus(path: path) }
-    guard found.isOurs(expected) else { throw FileError(.open, path, .replaced) }
+    guard found.isOurs, expected?.matchesAcrossMounts(found.identity) ?? true else {
+        throw FileError(.open, path, .replaced)
+    }
     do throws(Errno) {
         // O_NONBLOCK, so that a FIFO put there since does not hold us for ever.
         let descriptor = try FileDescriptor(open: path, flags: flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
-        if try descriptor.status().isOurs(found.identity) { return descriptor }
+        let status = try descriptor.status()
+        if status.isOurs, status.identity == found.identity { return descriptor }
     } catch {
         if ![.loop, .isDirectory, .noDeviceOrAddress].contains(error) { throw FileError(.open, path, errno: error) }
     }
@@ -101,20 +104,19 @@ func movePartial(_ file: OpenFile, to candidates: [String]) throws(FileError) ->
 }
 
 extension FileStatus {
-    /// True for a plain file of ours with this one name, and this identity unless that is nil.
-    fileprivate func isOurs(_ expected: FileIdentity?) -> Bool {
-        kind == .regular && linkCount == 1 && userID == geteuid() && (expected == nil || identity == expected)
-    }
+    /// True for a plain file of ours with this one name.
+    fileprivate var isOurs: Bool { kind == .regular && linkCount == 1 && userID == geteuid() }
 }
 
 /// Removes a name if it still is that file's.
 ///
-/// - Parameter byteCount: the length that the file must have besides; nil takes any.
+/// - Parameter byteCount: of a finished file, the length that it must have besides; nil for a partial, which is known
+///   by its name too and may be of another boot.
 func removeFile(_ path: String, identity: FileIdentity, byteCount: Int64?) throws(FileError) -> Removal {
     do throws(Errno) {
         let status = try FileStatus(path: path)
-        if status.identity != identity || status.kind != .regular { return .stranger }
-        if let byteCount, status.byteCount != byteCount { return .stranger }
+        guard status.kind == .regular, identity.matchesAcrossMounts(status.identity) else { return .stranger }
+        if let byteCount, status.identity != identity || status.byteCount != byteCount { return .stranger }
         try Platform.removeFile(path)
         return .removed
     } catch {

@@ -93,8 +93,8 @@ func findPublished(
 ) throws(FileError) -> PublishedFile? {
     for path in mode.candidates(finalPath) {
         // The length too: the number of an inode that is gone is given to the next file.
-        if try Occupant(at: path) == .regular(identity, byteCount: byteCount) {
-            return PublishedFile(path: path, identity: identity)
+        if case .regular(let found, byteCount) = try Occupant(at: path), identity.matchesAcrossMounts(found) {
+            return PublishedFile(path: path, identity: found)
         }
     }
     return nil

@@ -62,6 +62,11 @@ package struct FileIdentity: Equatable, Hashable, Sendable {
         self.device = device
         self.inode = inode
     }
+
+    /// True when both may be one file, of which one was looked at before a restart of the machine.
+    ///
+    /// Device numbers last as long as a mount: the next boot, or a disk plugged in again, may get another one.
+    package func matchesAcrossMounts(_ other: FileIdentity) -> Bool { inode == other.inode }
 }
 
 /// The room that a file system has.

@@ -85,6 +85,17 @@ enum Stranger: CaseIterable {
         }
     }
 
+    @Test func `a partial opens again and is discarded when its device has got another number`() throws {
+        try withWorkshop { shop in
+            let file = try shop.create("f.towline", "12345")
+            #expect(try shop.run(.close(file)).isClosed)
+            let before = FileIdentity(device: file.identity.device &+ 1, inode: file.identity.inode)
+            let opened = try shop.run(.openPartial(path: file.path, expected: before)).opened()
+            #expect(opened.file.identity == file.identity)
+            #expect(try shop.run(.discard(path: file.path, identity: before)).removed() == .removed)
+        }
+    }
+
     @Test(arguments: Stranger.allCases)
     func `a stranger at the partial's name is neither opened nor waited for`(stranger: Stranger) throws {
         try withWorkshop { shop in
@@ -156,6 +167,9 @@ enum Stranger: CaseIterable {
     @Test func `a finished file with its identity and length is removed`() throws {
         try withWorkshop { shop in
             let file = try shop.create("f", "12345")
+            let before = FileIdentity(device: file.identity.device &+ 1, inode: file.identity.inode)
+            let elsewhere = FileJob.removeFinished(path: file.path, identity: before, byteCount: 5)
+            #expect(try shop.run(elsewhere).removed() == .stranger)
             let job = FileJob.removeFinished(path: file.path, identity: file.identity, byteCount: 5)
             #expect(try shop.run(job).removed() == .removed)
             #expect(try shop.names.isEmpty)
