@@ -108,13 +108,11 @@ class PowerLossCampaign(Campaign):
         images = [STAGE / f"image{number}" for number in range(recording.disk_count)]
         points = [STAGE / "stage" / f"volume{number}" for number in range(recording.disk_count)]
         points[0].parent.mkdir(exist_ok=True)
-        position = recording.position_of(cut)
-        moments = [moment for moment in recording.moments if moment.position <= position]
         self.boot.begin(2)
         try:
             recording.build(cut, images)
             with volumes.mounted(images, points, wanted.kind):
-                check = Check(wanted, moments, points, self.binary, STAGE)
+                check = Check(wanted, recording.before(cut), points, self.binary, STAGE)
                 devices = [point.stat().st_dev for point in points]
                 check.counts[
                     f"device {'kept' if devices == recording.devices else 'changed'} its number"

@@ -9,7 +9,7 @@ from scripted_server import ScriptedServer
 from towline_client import JSON, Towline, clean_environment
 
 from power_loss.promises import Promise, promises
-from power_loss.recording import Moment
+from power_loss.recording import Before
 from power_loss.scenario import PORT, Folders, Plan, serve, start_params
 
 PARTIAL = ".towline"
@@ -18,12 +18,11 @@ PARTIAL = ".towline"
 class Check:
     """The check of one state, whose volumes are mounted."""
 
-    def __init__(
-        self, plan: Plan, moments: list[Moment], points: list[Path], binary: Path, home: Path
-    ) -> None:
+    def __init__(self, plan: Plan, before: Before, points: list[Path], binary: Path, home: Path) -> None:
         self.plan, self.binary, self.home = plan, binary, home
+        self.flush_ns = before.flush_ns
         self.folders = Folders(points)
-        self.promises = promises(plan.items, moments)
+        self.promises = promises(plan.items, before.moments)
         self.failures: list[str] = []
         self.counts: Counter[str] = Counter()
         self.worst_refetched_bytes = 0
@@ -185,5 +184,5 @@ class Check:
             return
         again = max(0, promise.told_bytes - min(r.range_start for r in requests))
         self.worst_refetched_bytes = max(self.worst_refetched_bytes, again)
-        if again > promise.losable_bytes:
-            self.failures.append(f"{item_id}: {again} bytes fetched again, {promise.losable_bytes} may be")
+        if again > (losable := promise.losable_bytes(self.flush_ns)):
+            self.failures.append(f"{item_id}: {again} bytes fetched again, {losable} may be")

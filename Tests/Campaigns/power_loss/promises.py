@@ -13,8 +13,8 @@ from power_loss.scenario import Item
 
 SECOND_NS = 1_000_000_000
 CHECKPOINT_BYTES, CHECKPOINT_NS = 8 << 20, 2 * SECOND_NS
-#: The flush of a checkpoint, and what else may lie between bytes that came and the record of them.
-FLUSH_NS = SECOND_NS
+#: Between bytes that came and the flush of them that falls due, and between that and its record.
+SLACK_NS = SECOND_NS // 2
 
 
 @dataclass
@@ -41,8 +41,7 @@ class Promise:
     def told_bytes(self) -> int:
         return self.progress[-1][1] if self.progress else 0
 
-    @property
-    def losable_bytes(self) -> int:
+    def losable_bytes(self, flush_ns: int) -> int:
         """What came in the larger of 8 MiB and 2 s before the last that was told, and in one flush."""
         if not self.progress:
             return 0
@@ -50,9 +49,11 @@ class Promise:
         by_size = [at for at, count in self.progress if count <= told - CHECKPOINT_BYTES]
         if not by_size:
             return told
-        begin = min(by_size[-1], end - CHECKPOINT_NS) - FLUSH_NS
+        begin = min(by_size[-1], end - CHECKPOINT_NS) - flush_ns - SLACK_NS
+        # A process that was killed in between may have lost some of what it told.
+        counts = [count for at, count in self.progress if at > begin]
         before = [count for at, count in self.progress if at <= begin]
-        return told - (before[-1] if before else 0)
+        return told - min([*counts, before[-1] if before else 0])
 
 
 def promises(items: Sequence[Item], moments: Sequence[Moment]) -> dict[str, Promise]:

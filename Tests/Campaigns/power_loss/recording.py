@@ -18,6 +18,10 @@ from power_loss import volumes
 UNIT = 4096
 WRITE, FLUSH = 1, 2
 HEAD = struct.Struct("<IIQQQ")
+#: A flush of much data is a row of such writes, none later than that after the one before.
+LARGE_WRITE, PAUSE_NS = 65_536, 150_000_000
+#: After so many flushes it is recorded: the data's, its record's, and some of what else goes on.
+RECORD_FLUSHES = 6
 MODES = ("none", "all", "prefix", "few", "half", "most", "one", "all but one")
 
 
@@ -59,6 +63,15 @@ class Cut:
     modes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Before:
+    """What is known of the time before a cut."""
+
+    moments: list[Moment]
+    #: The longest that a checkpoint took.
+    flush_ns: int
+
+
 class Recording:
     """Read from the folder that `scenario.record` has filled."""
 
@@ -91,9 +104,24 @@ class Recording:
         """How many entries the log had when it was that long."""
         return bisect.bisect_right(self._ends, position)
 
-    def position_of(self, cut: Cut) -> int:
-        """How long the log was when the power went."""
-        return self._ends[cut.entries - 1] if cut.entries else 0
+    def before(self, cut: Cut) -> Before:
+        position = self._ends[cut.entries - 1] if cut.entries else 0
+        moments = [moment for moment in self.moments if moment.position <= position]
+        return Before(moments, self._longest_flush_ns(cut.entries))
+
+    def _longest_flush_ns(self, count: int) -> int:
+        """From the first large write of a row of them to the flush of the record that follows the row."""
+        longest = begin = last = flushes = 0
+        for entry in self.entries[:count]:
+            if entry.kind == WRITE and entry.length >= LARGE_WRITE:
+                if entry.time_ns - last > PAUSE_NS:
+                    begin = entry.time_ns
+                last, flushes = entry.time_ns, 0
+            elif entry.kind == FLUSH:
+                flushes += 1
+            if begin and flushes <= RECORD_FLUSHES:
+                longest = max(longest, entry.time_ns - begin)
+        return longest
 
     # States
 
