@@ -8,9 +8,10 @@ from pathlib import Path
 from scripted_server import ScriptedServer
 from towline_client import JSON, Towline, clean_environment
 
-from power_loss.promises import Promise, promises
+from power_loss.plans import Plan
+from power_loss.promises import Promise, go_on, promises
 from power_loss.recording import Before
-from power_loss.scenario import PORT, Folders, Plan, serve, start_params
+from power_loss.server import PORT, Folders, serve
 
 PARTIAL = ".towline"
 
@@ -151,20 +152,7 @@ class Check:
 
     def finish(self, host: Towline, server: ScriptedServer) -> None:
         """Lets every download come to its end, and compares."""
-        going = []
-        for item_id, promise in self.promises.items():
-            record = self.records.get(item_id)
-            is_moved = len(promise.sources) > 1 or f"/{item_id}" not in promise.sources
-            if record is None and promise.states & {"running", "paused"}:
-                host.call("start", **start_params(promise.item, server.url(f"/{item_id}"), self.folders))
-                host.call("resume", id=item_id)
-            elif record is None or record["state"] != "paused":
-                continue
-            elif record["reason"] == "user" or is_moved:
-                host.call("resume", id=item_id)
-            else:
-                host.call("start", **start_params(promise.item, server.url(f"/{item_id}"), self.folders))
-            going.append(item_id)
+        going = go_on(host, self.promises, self.records, server, self.folders)
         for item_id in going:
             download = host.call("wait", id=item_id, timeout=40)["download"]
             if download["state"] != "completed":
@@ -173,9 +161,10 @@ class Check:
                 self.failures.append(f"{item_id}: finished with wrong bytes")
             self.counts["finished"] += 1
             self.check_refetched(self.promises[item_id], server)
-        self.counts["orphaned partial files"] += sum(
-            path.name.endswith(PARTIAL) for path in self.folders.downloads.iterdir()
-        )
+        for path in self.folders.downloads.iterdir():
+            if path.name.endswith(PARTIAL):
+                is_whole = path.with_name(f"{path.name.split('.')[0]}.bin").exists()
+                self.counts["partials left beside whole files" if is_whole else "partials left"] += 1
 
     def check_refetched(self, promise: Promise, server: ScriptedServer) -> None:
         item_id = promise.item.id

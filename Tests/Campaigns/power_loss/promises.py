@@ -6,10 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from towline_client import JSON
+from scripted_server import ScriptedServer
+from towline_client import JSON, Towline
 
+from power_loss.plans import Item
 from power_loss.recording import Moment
-from power_loss.scenario import Item
+from power_loss.server import Folders, start_params
 
 SECOND_NS = 1_000_000_000
 CHECKPOINT_BYTES, CHECKPOINT_NS = 8 << 20, 2 * SECOND_NS
@@ -123,3 +125,29 @@ def _apply(promise: Promise, request: JSON, answer: JSON | None) -> None:
     elif method in ("pause", "resume", "cancel", "remove"):
         after = {"pause": "paused", "resume": "running", "cancel": "canceled", "remove": "absent"}
         promise.states.add(after[method])
+
+
+def go_on(
+    host: Towline,
+    found: dict[str, Promise],
+    records: dict[str, JSON],
+    server: ScriptedServer,
+    folders: Folders,
+) -> list[str]:
+    """Lets every download come to its end, as a host would that starts again; answers their ids."""
+    going = []
+    for item_id, promise in found.items():
+        record = records.get(item_id)
+        params = start_params(promise.item, server.url(f"/{item_id}"), folders)
+        if record is None and promise.states & {"running", "paused"}:
+            host.call("start", **params)
+            host.call("resume", id=item_id)
+        elif record is None or record["state"] != "paused":
+            continue
+        elif record["reason"] == "user" or promise.sources != {f"/{item_id}"}:
+            # Paused, or with another URL than a start would name.
+            host.call("resume", id=item_id)
+        else:
+            host.call("start", **params)
+        going.append(item_id)
+    return going

@@ -82,6 +82,8 @@ class Recording:
         self.disk_count: int = about["disks"]
         #: The volumes' device numbers.
         self.devices: list[int] = about["devices"]
+        #: The longest flush before an earlier power loss.
+        self.earlier_flush_ns: int = about["flushNs"]
         self.moments = [Moment(**moment) for moment in about["moments"]]
         with (folder / "log").open("rb") as file:
             self._log = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
@@ -107,7 +109,7 @@ class Recording:
     def before(self, cut: Cut) -> Before:
         position = self._ends[cut.entries - 1] if cut.entries else 0
         moments = [moment for moment in self.moments if moment.position <= position]
-        return Before(moments, self._longest_flush_ns(cut.entries))
+        return Before(moments, max(self.earlier_flush_ns, self._longest_flush_ns(cut.entries)))
 
     def _longest_flush_ns(self, count: int) -> int:
         """From the first large write of a row of them to the flush of the record that follows the row."""
@@ -123,12 +125,17 @@ class Recording:
                 longest = max(longest, entry.time_ns - begin)
         return longest
 
+    def told(self, with_progress: bool) -> list[Moment]:
+        """What the service said while this was recorded."""
+        said = [moment for moment in self.moments if not moment.is_sent and moment.position > 0]
+        return [moment for moment in said if with_progress or moment.message.get("method") != "progress"]
+
     # States
 
     def choose(self, random: Random) -> Cut:
         """A moment, more often than not one that matters, and for each disk what was written out of order."""
         pick = random.random()
-        told = [m.position for m in self.moments if not m.is_sent and m.message.get("method") != "progress"]
+        told = [moment.position for moment in self.told(with_progress=False)]
         if pick < 0.35:
             count = self.entries_before(random.choice(told)) + random.choice((0, 0, 0, 1, 2))
         elif pick < 0.55:

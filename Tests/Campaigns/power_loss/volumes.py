@@ -11,6 +11,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -60,18 +61,9 @@ def missing() -> str | None:
     if not os.access("/dev/loop-control", os.R_OK | os.W_OK):
         return "loop devices (/dev/loop-control)"
     probe = "import sys; sys.path.insert(0, sys.argv[1]); import volumes; volumes.enter_namespaces()"
-    if subprocess.run(["python3", "-c", probe, str(HERE)], capture_output=True).returncode != 0:
+    if subprocess.run([sys.executable, "-c", probe, str(HERE)], capture_output=True).returncode != 0:
         return "mount and network namespaces"
     return None
-
-
-def is_supported(kind: str) -> bool:
-    """True when the machine makes and mounts such file systems."""
-    if shutil.which(f"mkfs.{kind}", path=SEARCH_PATH) is None:
-        return False
-    names = Path("/proc/filesystems").read_text().split()
-    modules = Path("/lib/modules") / os.uname().release / "kernel" / "fs" / kind
-    return kind in names or modules.exists()
 
 
 def enter_namespaces() -> None:
