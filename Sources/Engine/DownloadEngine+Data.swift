@@ -12,6 +12,8 @@ extension DownloadEngine {
     /// A buffer leaves for the disk after this long even if it is not full.
     static let flushAgeNanoseconds: Int64 = 1_000_000_000
     static let tickNanoseconds: Int64 = 250_000_000
+    /// A tick as late as this tells that the process did not run.
+    static let standstillNanoseconds: Int64 = 500_000_000
     /// A checkpoint is due when both have passed since the last.
     static let checkpointByteCount: Int64 = 8 << 20
     static let checkpointNanoseconds: Int64 = 2_000_000_000
@@ -252,11 +254,21 @@ extension DownloadEngine {
     func startTicking() {
         guard !isTicking else { return }
         isTicking = true
-        timers.add(.tick, due: now + Self.tickNanoseconds)
+        tickDueAt = now + Self.tickNanoseconds
+        timers.add(.tick, due: tickDueAt)
+    }
+
+    /// The process stood still (SIGSTOP, a debugger, a suspended virtual machine): what has come meanwhile is still to be
+    /// read, so that nobody's silence is counted for that time.
+    private func forgiveStandstill() {
+        let lateness = now - tickDueAt
+        guard lateness >= Self.standstillNanoseconds else { return }
+        for download in transferring.values { download.exchange?.lastNewsAt += lateness }
     }
 
     func tick() {
         isTicking = false
+        forgiveStandstill()
         for download in Array(transferring.values) {
             guard let exchange = download.exchange, !hasStalled(download, exchange), exchange.plan != nil else {
                 continue

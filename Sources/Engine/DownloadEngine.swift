@@ -74,6 +74,7 @@ package actor DownloadEngine: LoopOwner {
 
     var timers = TimerHeap<EngineTimer>()
     var isTicking = false
+    var tickDueAt: Int64 = 0
 
     var pipeline = RequestPipeline()
     var isPumping = false
