@@ -13,8 +13,7 @@ enum RecordCheck: String, CaseIterable {
 
     private static let requestColumns: Set<RecordColumn> = [
         .id, .url, .requestedPath, .requestedDirectory, .requestedFileName, .destinationKey, .path, .ifExists,
-        .checksum,
-        .options, .headers, .metadata, .priority, .createdAt, .sequence,
+        .checksum, .options, .headers, .metadata, .priority, .createdAt, .sequence,
     ]
     /// What other processes change without reading the row, and what does no harm when it is wrong: marks name their
     /// download and attempt themselves.
@@ -63,12 +62,17 @@ extension DownloadRecord {
         partial = nil
         isFinalizing = false
         finished = nil
+        // What is kept beside may be deleted with the file: no path that nobody has written.
+        keptPaths = []
+        transfer = nil
+        isLengthVerified = nil
         let message = "the record of this download was damaged"
         failure = DownloadFailure(.storage, message, isRetryable: false)
         if state.isFinal { state = .failed }
         if damage == .request {
             // Nothing may be fetched from, or written to, a place that nobody asked for.
             url = ""
+            path = nil
             state = .failed
             reason = nil
         }
