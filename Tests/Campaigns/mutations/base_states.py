@@ -6,9 +6,9 @@ paths, so the data files are put back by renaming and rewriting, never by copyin
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
-import subprocess
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +77,8 @@ class Bases:
         self.binary, self.folder, self.server = binary, folder, server
         self.live = folder / "live"
         self.state, self.files, self.home = self.live / "state", self.live / "files", self.live / "home"
+        #: What a case moves away; its files come back from there.
+        self.aside = self.live / "aside"
         self.sources: dict[str, Source] = {}
         self.snapshots: list[Snapshot] = []
         self.processes: list[Towline] = []
@@ -274,8 +276,10 @@ class Bases:
                 return False
             found[file.inode].rename(kept / str(file.inode))
         shutil.rmtree(self.files)
-        shutil.rmtree(self.state, ignore_errors=True)
-        self.files.mkdir()
+        for folder in (self.state, self.aside):
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder in (self.files, self.aside):
+            folder.mkdir()
         for file in snapshot.files:
             (kept / str(file.inode)).rename(file.path)
             with file.path.open("r+b") as stream:
@@ -293,7 +297,20 @@ class Bases:
 
 def copy_tree(source: Path, target: Path) -> None:
     """A copy with links, FIFOs and modes as they are."""
-    subprocess.run(["cp", "-a", "--", str(source), str(target)], check=True)
+    target.mkdir()
+    for entry in os.scandir(source):
+        mode = entry.stat(follow_symlinks=False).st_mode
+        copy = target / entry.name
+        if stat.S_ISLNK(mode):
+            copy.symlink_to(os.readlink(entry.path))
+        elif stat.S_ISDIR(mode):
+            copy_tree(Path(entry.path), copy)
+        elif stat.S_ISFIFO(mode):
+            os.mkfifo(copy)
+        else:
+            shutil.copyfile(entry.path, copy)
+            copy.chmod(stat.S_IMODE(mode))
+    target.chmod(stat.S_IMODE(source.stat().st_mode))
 
 
 def lacking() -> str | None:

@@ -18,7 +18,9 @@ can tell); harm done while a process runs.
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -58,16 +60,26 @@ class MutationCampaign(Campaign):
 
     def open(self) -> None:
         self.server = ScriptedServer()
-        self.bases = Bases(self.binary, self.work, self.server)
+        # Nothing of this is about what a disk keeps, and memory does not wait for flushes.
+        memory = Path("/dev/shm")
+        self.memory = tempfile.TemporaryDirectory(dir=memory) if os.access(memory, os.W_OK) else None
+        self.place = Path(self.memory.name) if self.memory else self.work
+        self.bases = Bases(self.binary, self.place, self.server)
+        self.outside = Outside(self.place / "outside")
 
     def close(self) -> None:
         self.bases.end_processes()
         self.server.close()
+        if self.memory:
+            self.memory.cleanup()
 
     def run(self, index: int, random: Random, folder: Path) -> Result:
         snapshot = self.bases.restore(index)
-        shutil.rmtree(self.work / "outside", ignore_errors=True)
-        return Case(self.bases, snapshot, random, folder, Outside(self.work / "outside")).run()
+        result = Case(self.bases, snapshot, random, folder, self.outside).run()
+        if result.failures:
+            shutil.rmtree(self.outside.folder)
+            self.outside = Outside(self.place / "outside")
+        return result
 
 
 class Case:
@@ -91,7 +103,6 @@ class Case:
             self.fail(f"{type(error).__name__}: {error}"[:1_000])
         self.result.failures += [f"rule of the wire: {text}" for text in self.bases.end_processes()]
         self.check_files()
-        shutil.rmtree(self.bases.live / "aside", ignore_errors=True)
         if self.result.failures:
             told = "; ".join(map(str, self.mutations))
             self.result.failures = [f"{text} [{self.snapshot.name}: {told}]" for text in self.result.failures]
@@ -110,13 +121,11 @@ class Case:
     def mutate(self) -> None:
         harmed_state = self.folder / "before"
         copy_tree(self.snapshot.state, harmed_state)
-        aside = self.bases.live / "aside"
-        aside.mkdir(exist_ok=True)
         partials = [f for f in self.snapshot.files if f.path.name.endswith(".towline") and f.data]
         for _ in range(self.random.choice((1, 1, 1, 1, 1, 2, 2, 3))):
             if self.random.random() < 0.2 and partials:
                 file = partials.pop(self.random.randrange(len(partials)))
-                self.mutations.append(mutate_partial(file, self.outside, aside, self.random))
+                self.mutations.append(mutate_partial(file, self.outside, self.bases.aside, self.random))
             else:
                 self.mutations.append(mutate_state(harmed_state, self.snapshot, self.outside, self.random))
         for mutation in self.mutations:

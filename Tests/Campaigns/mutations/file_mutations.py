@@ -13,6 +13,27 @@ from random import Random
 from mutations.base_states import KeptFile, Snapshot
 
 FUTURE = "future schema"
+#: Columns that tell which bytes are held, of what, and where.
+VITAL = [
+    "durable",
+    "written",
+    "entityETag",
+    "entityByteCount",
+    "entityLastModified",
+    "attempt",
+    "url",
+    "path",
+]
+VITAL += [
+    "partialPath",
+    "partialInode",
+    "state",
+    "isFinalizing",
+    "finishedInode",
+    "owner",
+    "slot",
+    "sequence",
+]
 #: Families: what a mutation may cost.
 DATABASE, SESSION, PARTIAL, LOCK = "database", "session", "partial", "lock"
 #: Where SQLite keeps what tells whose database it is (sqlite.org/fileformat2.html, 1.3).
@@ -167,9 +188,12 @@ def mutate_state(state: Path, snapshot: Snapshot, outside: Outside, random: Rand
         harmed = frozenset().union(*owned)
     elif family == LOCK:
         harmed = frozenset()
-    if name == "towline.db" and random.random() < 0.08:
-        return make_future(state / name, random)
     path = state / name
+    is_database = name == "towline.db" and path.is_file() and not path.is_symlink()
+    if is_database and random.random() < 0.08:
+        return make_future(path, random)
+    if is_database and random.random() < 0.35 and (change := change_value(path, random)):
+        return change
     if name != "sessions" and path.is_file() and path.stat().st_size > 0 and random.random() < 0.7:
         kind, change = choose_content(random)
         before = path.read_bytes()
@@ -250,6 +274,47 @@ def make_future(path: Path, random: Random) -> Mutation:
     finally:
         database.close()
     return Mutation(DATABASE, "towline.db", FUTURE, str(version))
+
+
+def change_value(path: Path, random: Random) -> Mutation | None:
+    """Flips a bit of one value of one record; all pages stay in order. None if there is no record."""
+    database = sqlite3.connect(path)
+    try:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(download)")]
+        rows = [row[0] for row in database.execute("SELECT sequence FROM download ORDER BY sequence")]
+        if not rows:
+            return None
+        # Half of them where it would make a wrong file.
+        column = random.choice(VITAL if random.random() < 0.5 else columns)
+        row = random.choice(rows)
+        text = f"SELECT {column} FROM download WHERE sequence=?"
+        value = flipped(database.execute(text, (row,)).fetchone()[0], random)
+        if isinstance(value, bytes) and column != "written":
+            value = sqlite3.Binary(value)
+            setting = f"{column}=CAST(? AS TEXT)"
+        else:
+            setting = f"{column}=?"
+        database.execute(f"UPDATE download SET {setting} WHERE sequence=?", (value, row))
+        database.commit()
+    except sqlite3.Error:
+        return None
+    finally:
+        database.close()
+    return Mutation(DATABASE, "towline.db", "changed value", f"{column} of row {row}")
+
+
+def flipped(value: object, random: Random) -> object:
+    """The value with one bit changed: a text as bytes; what is nothing becomes a small number."""
+    if value is None:
+        return random.randrange(3)
+    if isinstance(value, int):
+        changed = (value & (2**64 - 1)) ^ 1 << random.randrange(64)
+        return changed - 2**64 if changed >= 2**63 else changed
+    data = bytearray(value.encode() if isinstance(value, str) else value)
+    if not data:
+        return b"0-60000"
+    data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+    return bytes(data)
 
 
 def mutate_partial(file: KeptFile, outside: Outside, aside: Path, random: Random) -> Mutation:
