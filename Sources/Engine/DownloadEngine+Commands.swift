@@ -108,7 +108,11 @@ extension DownloadEngine {
             body = nil
             due?()
         }
-        submit(job) { _ in once() }
+        submit(job) { [self] outcome in
+            // The record is gone: nobody tries again.
+            if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, nil) }
+            once()
+        }
         timers.add(.run(once), due: now + limitNanoseconds)
     }
 

@@ -27,7 +27,8 @@ extension DownloadEngine {
             // It is saved again every second.
             return download.afterSave.append { [self] isSaved in saved(download, isSaved, path, identity) }
         }
-        submit(.discard(path: path, identity: identity)) { [self] _ in
+        submit(.discard(path: path, identity: identity)) { [self] outcome in
+            if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, download) }
             download.isDiscarding = false
             discardEnded(download.id, isCanceled: download.record.state == .canceled)
         }

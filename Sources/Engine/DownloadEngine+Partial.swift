@@ -441,5 +441,4 @@ extension DownloadEngine {
         slots.giveBack(slot)
         download.partial.slot = nil
     }
-
 }
