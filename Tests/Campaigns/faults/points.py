@@ -26,7 +26,7 @@ ERRORS = (
     errno.EFBIG,
 )
 #: Calls that meet every errno at every point; the others two of them, in turn.
-MAIN_CALLS = ("open", "write", "fdatasync", "fsync", "truncate", "allocate", "rename", "unlink")
+MAIN_CALLS = ("open", "write", "fdatasync", "fsync", "truncate", "allocate", "rename", "link", "unlink")
 #: What a disk refuses that has died, or that has become read-only.
 DEVICE_CALLS = (
     "open",
@@ -37,6 +37,7 @@ DEVICE_CALLS = (
     "truncate",
     "allocate",
     "rename",
+    "link",
     "unlink",
     "mkdir",
 )

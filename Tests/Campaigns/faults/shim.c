@@ -25,7 +25,7 @@
 enum { LOG_LENGTH = 16384, PATH_LENGTH = 256, FD_LIMIT = 4096, LOST_BYTE = 0xDB };
 /* As in shim.py. */
 enum side { NO_SIDE, DATA, STATE };
-enum call { OPEN, WRITE, READ, FDATASYNC, FSYNC, SYNCFS, TRUNCATE, ALLOCATE, RENAME, UNLINK, MKDIR, CHMOD, STAT, CLOSE, LOCK, MAP, CALL_COUNT };
+enum call { OPEN, WRITE, READ, FDATASYNC, FSYNC, SYNCFS, TRUNCATE, ALLOCATE, RENAME, UNLINK, MKDIR, CHMOD, STAT, CLOSE, LOCK, MAP, LINK, CALL_COUNT };
 enum mode { FAIL, SHORTEN, DELAY, KILL };
 
 struct entry {
@@ -325,6 +325,12 @@ int renameat2(int from_directory, const char *from, int to_directory, const char
 int link(const char *from, const char *to) {
     NEXT(link);
     FAULTY(side_of_path(from), RENAME, -1, from, 0, 0, next(from, to));
+}
+
+/* Gives a file that was made without a name its first. */
+int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags) {
+    NEXT(linkat);
+    FAULTY(side_of_path(to), LINK, -1, from, 0, 0, next(from_directory, from, to_directory, to, flags));
 }
 
 int unlink(const char *path) {

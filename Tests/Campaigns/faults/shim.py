@@ -30,6 +30,7 @@ CALLS = (
     "close",
     "lock",
     "map",
+    "link",
 )
 DATA, STATE = 1, 2
 SIDES = {"data": DATA, "state": STATE}
