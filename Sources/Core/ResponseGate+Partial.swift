@@ -80,8 +80,8 @@ extension ResponseGate {
             if why == .mirrorChanged, context.mirror == .otherWithEarlier { return .obstacle(.retryAtEarlierMirror) }
             return .obstacle(changedWithoutBody(context, why, status: 206))
         case .unproven:
-            // An answer to `If-Range` may leave out Last-Modified, never an ETag that exists (RFC 9110, 15.3.7).
-            if asked.ifRange != nil, known.etag == nil, entity.lastModified == nil { return .proven(.validated) }
+            // An answer to `If-Range` may leave out Last-Modified (RFC 9110, 15.3.7), but so does one that heeds none: to
+            // take it for a proof could join two versions.
             if context.isTrusting { return .proven(context.proofWithoutValidator) }
             if context.proofWithoutValidator == .probed, asked.overlapByteCount > 0,
                 known.totalByteCount != nil, entity.totalByteCount != nil
