@@ -131,7 +131,10 @@ class Story:
         if word == table.WHOLE:
             return self.whole()
         if word == table.EITHER:
-            return completed("now", "old") | failed("remoteChanged") if self.is_changed else self.honest()
+            either = completed("now", "old") | failed("remoteChanged")
+            if self.checksum is not None:
+                either = either | failed("checksumMismatch")
+            return either | self.honest() if self.is_changed else self.honest()
         if word == table.BARE:
             lengths_differ = self.total_known and len(self.old.data) != len(self.now.data)
             return self.joined_blindly() if self.is_trusting and not lengths_differ else self.whole()
