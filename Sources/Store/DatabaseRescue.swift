@@ -103,7 +103,13 @@ struct DatabaseRescue {
                 continue
             }
             guard let found else { return }
-            position = max(position, found.sequence)
+            // In a damaged tree the next row can be an earlier one, again and again.
+            guard found.sequence > position else {
+                step = max(1, step * 2)
+                position += step
+                continue
+            }
+            position = found.sequence
             step = 0
             if found.damage == .request { continue }
             var record = found.record
