@@ -15,7 +15,7 @@ enum DatabaseCheck {
         let revision = try database.integer("SELECT value FROM meta WHERE key='revision'")
         let lastRevision = try database.integer("SELECT max(revision) FROM download")
         let lastSequence = try database.integer("SELECT max(sequence) FROM download")
-        guard keys == 2, (max(lastRevision, lastSequence)...StoreLimits.maxRevision).contains(revision) else {
+        guard keys == 2, revision >= max(lastRevision, lastSequence), revision <= StoreLimits.maxRevision else {
             throw StoreError.damaged("its counters are wrong")
         }
     }
