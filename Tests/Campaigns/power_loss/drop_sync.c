@@ -24,7 +24,8 @@ static int is_dropped(int file) {
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0) return 0;
     path[length] = 0;
-    if (strcmp(kind, "data") == 0) return ends_with(path, ".towline");
+    /* A file that was made without a name keeps the kernel's word for that also when it has got one. */
+    if (strcmp(kind, "data") == 0) return ends_with(path, ".towline") || strstr(path, "/#") != NULL;
     return strcmp(kind, "wal") == 0 && ends_with(path, "-wal");
 }
 
