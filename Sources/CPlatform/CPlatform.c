@@ -38,10 +38,15 @@ int cplatform_is_locked(int fd) {
 }
 void cplatform_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 int cplatform_gettid(void) { return (int)syscall(SYS_gettid); }
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x00004000U
+#endif
 int64_t cplatform_mount_id(int fd) {
     struct statx status;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return -1;
-    return (status.stx_mask & STATX_MNT_ID) ? (int64_t)status.stx_mnt_id : -1;
+    /* Kernels before 6.8 do not know the unique one, and give the other when both are asked for. */
+    unsigned int mask = STATX_MNT_ID | STATX_MNT_ID_UNIQUE;
+    if (statx(fd, "", AT_EMPTY_PATH, mask, &status) != 0) return -1;
+    return (status.stx_mask & mask) ? (int64_t)status.stx_mnt_id : -1;
 }
 int64_t cplatform_birth_time(int fd) {
     struct statx status;

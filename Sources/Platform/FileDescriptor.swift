@@ -228,6 +228,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
 
     /// The mount that the file was opened through, or nil where the kernel does not say.  C: statx(2)
+    ///
+    /// From Linux 6.8 on no two mounts of a boot have the same; before, one that is gone leaves its number to the next.
     package borrowing func mountID() -> Int64? {
         let id = cplatform_mount_id(raw)
         return id < 0 ? nil : id

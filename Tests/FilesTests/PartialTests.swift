@@ -96,6 +96,18 @@ enum Stranger: CaseIterable {
         }
     }
 
+    @Test(.enabled(if: mayMount && areMountsUnique))
+    func `a volume that was away is another mount when it is back`() throws {
+        try withWorkshop { shop in
+            let ids = try (0..<8).map { _ throws in
+                try #require(mount("tmpfs", shop.directory, "tmpfs", 0, "size=64k") == 0)
+                defer { _ = umount2(shop.directory, 0) }
+                return try FileDescriptor(open: shop.directory, flags: O_RDONLY).mountID()
+            }
+            #expect(Set(ids).count == 8 && !ids.contains(nil))
+        }
+    }
+
     @Test(arguments: Stranger.allCases)
     func `a stranger at the partial's name is neither opened nor waited for`(stranger: Stranger) throws {
         try withWorkshop { shop in

@@ -158,3 +158,9 @@ let mayMount: Bool = {
     guard mount("tmpfs", directory, "tmpfs", 0, "") == 0 else { return false }
     return umount2(directory, Int32(MNT_DETACH)) == 0
 }()
+
+/// Whether the kernel (6.8 or later) never gives a mount's number to another.
+let areMountsUnique: Bool = {
+    let version = ProcessInfo.processInfo.operatingSystemVersion
+    return (version.majorVersion, version.minorVersion) >= (6, 8)
+}()
