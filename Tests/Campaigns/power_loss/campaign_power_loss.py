@@ -10,7 +10,8 @@ scenario ends by a power loss, and what is recorded is how a new process goes on
 A *case* is one state that a power loss may leave: the power goes at some entry of the log; what was written
 before the disk's last flush is there, and of what was written since then any part, in blocks of 4 KiB. It
 is mounted, and the service starts on it in what it takes for another boot, half of the time with another
-device number.
+device number. In every fifth case it is the same boot: not the power was lost but the disk was unplugged
+and came back, which the service can tell from Linux 6.8 on.
 
 What must hold, by what had been answered or told when the power went:
 - every request that was answered is in the state, and none that was not sent; the state is read without
@@ -55,6 +56,9 @@ from power_loss.scenario import Studio
 STAGE = Path("/run/towline-power-loss")
 STAGE_MIB = 600
 STATES_PER_RECORDING = 20
+REPLUGGED_SHARE = 0.2
+#: Of the scenario, of what goes on after an earlier power loss, of the check.
+FIRST_BOOT, SECOND_BOOT, THIRD_BOOT = 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -118,8 +122,12 @@ class PowerLossCampaign(Campaign):
             return Result(lacks=f"{wanted.kind} (mkfs.{wanted.kind}, or the kernel's)")
         recording = self.recorded(number, wanted)
         cut = recording.choose(random)
-        result = self.check(wanted, recording, cut, is_checked=index % 10 == 9)
+        is_replugged = random.random() < REPLUGGED_SHARE and volumes.are_mounts_unique()
+        boot = THIRD_BOOT if not is_replugged else SECOND_BOOT if wanted.is_second else FIRST_BOOT
+        result = self.check(wanted, recording, cut, boot, is_checked=index % 10 == 9)
         result.counts[f"{wanted.kind} states"] += 1
+        if is_replugged:
+            result.counts["states of an unplugged disk"] += 1
         if wanted.is_second:
             result.counts["states after a second power loss"] += 1
         if result.failures:
@@ -147,7 +155,7 @@ class PowerLossCampaign(Campaign):
         return self.recording
 
     def record(self, number: int, wanted: Plan, folder: Path) -> None:
-        self.boot.begin(1)
+        self.boot.begin(FIRST_BOOT)
         if not wanted.is_second:
             return self.studio.record(wanted, folder)
         before = STAGE / "before"
@@ -155,7 +163,7 @@ class PowerLossCampaign(Campaign):
             self.studio.record(wanted, before)
             first = Recording(before)
             cut = first.choose(Random(f"second/{number}"))
-            self.boot.begin(2)
+            self.boot.begin(SECOND_BOOT)
             self.studio.record(wanted, folder, after=(first, cut))
             return first.close()
         finally:
@@ -176,15 +184,19 @@ class PowerLossCampaign(Campaign):
 
     # States
 
-    def check(self, wanted: Plan, recording: Recording, cut: Cut, is_checked: bool = False) -> Result:
+    def check(
+        self, wanted: Plan, recording: Recording, cut: Cut, boot: int, is_checked: bool = False
+    ) -> Result:
         images = [STAGE / f"image{number}" for number in range(recording.disk_count)]
         points = [STAGE / "stage" / f"volume{number}" for number in range(recording.disk_count)]
         points[0].parent.mkdir(exist_ok=True)
-        self.boot.begin(3)
+        self.boot.begin(boot)
         try:
             recording.build(cut, images)
-            with volumes.mounted(images, points, wanted.kind):
+            # As many mounts as while it was recorded, so that ids that are used again are the same.
+            with volumes.memory(points[0].with_name("fuse"), 1), volumes.mounted(images, points, wanted.kind):
                 check = Check(wanted, recording.before(cut), points, self.binary, STAGE)
+                check.is_same_boot = boot != THIRD_BOOT
                 devices = [point.stat().st_dev for point in points]
                 check.counts[
                     f"device {'kept' if devices == recording.devices else 'changed'} its number"
@@ -211,13 +223,13 @@ class PowerLossCampaign(Campaign):
         wanted = mutant_plan(number, mutant.is_large)
         dropping = mutant.dropping
         folder = STAGE / "mutant"
-        self.boot.begin(1)
+        self.boot.begin(FIRST_BOOT)
         self.studio.record(wanted, folder, dropping)
         recording = Recording(folder)
         try:
             told = recording.told(with_progress=mutant.is_large)
             for moment in random.sample(told, min(MUTANT_STATES, len(told))):
-                result = self.check(wanted, recording, recording.at_once(moment.position))
+                result = self.check(wanted, recording, recording.at_once(moment.position), THIRD_BOOT)
                 if dropping is None and result.failures:
                     return result
                 if dropping is not None and any(mutant.symptom in failure for failure in result.failures):

@@ -24,6 +24,8 @@ class Check:
         self.flush_ns = before.flush_ns
         self.folders = Folders(points)
         self.promises = promises(plan.items, before.moments)
+        #: The new process runs in the boot of the old one.
+        self.is_same_boot = False
         self.failures: list[str] = []
         self.counts: Counter[str] = Counter()
         self.worst_refetched_bytes = 0
@@ -136,7 +138,9 @@ class Check:
                 continue
             data = self.promises[item_id].item.data
             report = host.call("inspect", id=item_id)
-            ranges = [(r["from"], r["to"]) for r in report["durableRanges"] + report["writtenRanges"]]
+            # In the same boot, what was written is believed only when the partial has been opened.
+            believed = [] if self.is_same_boot else report["writtenRanges"]
+            ranges = [(r["from"], r["to"]) for r in report["durableRanges"] + believed]
             if not ranges:
                 continue
             # It may have been renamed, and that not be recorded yet.

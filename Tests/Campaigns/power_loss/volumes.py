@@ -66,6 +66,12 @@ def missing() -> str | None:
     return None
 
 
+def are_mounts_unique() -> bool:
+    """True when the kernel never gives the number of a mount that is gone to another one."""
+    major, minor = os.uname().release.split(".")[:2]
+    return (int(major), int("".join(c for c in minor if c.isdigit()))) >= (6, 8)
+
+
 def enter_namespaces() -> None:
     """Gives this process mounts and a network of its own: they end with it, and all ports are free."""
     _call("unshare", CLONE_NEWNS | CLONE_NEWNET)
@@ -82,6 +88,15 @@ def mount_memory(point: Path, limit_mib: int) -> None:
 def start_writeback(file: int) -> None:
     """Begins to write the file's dirty pages to the disk, without its flush.  C: sync_file_range(2)"""
     _libc.sync_file_range(file, ctypes.c_int64(0), ctypes.c_int64(0), SYNC_FILE_RANGE_WRITE)
+
+
+@contextlib.contextmanager
+def memory(point: Path, limit_mib: int) -> Iterator[None]:
+    mount_memory(point, limit_mib)
+    try:
+        yield
+    finally:
+        unmount(point)
 
 
 class Boot:
