@@ -6,6 +6,7 @@ Each scenario is deterministic but for the timing of threads.
 from __future__ import annotations
 
 import hashlib
+import subprocess
 import threading
 import time
 from contextlib import suppress
@@ -49,6 +50,8 @@ class Scenario:
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
         self.gate = threading.Event()
+        #: strace, where it has come to a process that was there already.
+        self.tracer: subprocess.Popen[bytes] | None = None
         #: Nothing is held up and nothing is killed.
         self.is_dry = False
 
@@ -104,6 +107,12 @@ class Scenario:
     def read_until(self, wanted: Wanted, count: int) -> None:
         self.trial.server.wait(lambda: self.bytes_read(wanted) >= count)
 
+    def warm_up(self, host: Towline) -> None:
+        """Has all threads made that a download needs."""
+        first = self.trial.want("first", 1)
+        first.ask(host, "start")
+        host.call("wait", id=first.id)
+
     def end(self, host: Towline, wanted: Wanted) -> None:
         """Lets the download end and waits for that."""
         self.release(wanted)
@@ -113,7 +122,8 @@ class Scenario:
         """Lets the held download go on until the process dies before its first such call."""
         trial = self.trial
         point = strace.Point(self.name, call, place, 1)
-        tracer = strace.attach(strace.kill_arguments(point, trial.places(), trial.log), host.process.pid)
+        process_id = host.process.pid
+        tracer = strace.killing(point, trial.places(), process_id, trial.log).start(process_id)
         with suppress(Timeout):
             self.end(host, self.file)
         host.process.wait(10)
@@ -160,23 +170,26 @@ class Transfer(Scenario):
     size = 3072 * KIB
     stop = 1
 
+    def begin(self, host: Towline) -> None:
+        self.warm_up(host)
+        super().begin(host)
+
     def act(self, host: Towline) -> None:
         self.end(host, self.file)
 
 
-class SlowDisk(Scenario):
+class SlowDisk(Transfer):
     """One write takes long, the process reads what it has room for and is killed: the most it can lose."""
 
     name = "slow-disk"
-    size = 3072 * KIB
-    stop = 1
     seconds = 0.2
     is_delayed = True
     calls = frozenset(
         {
-            ("openat", "partial"),
-            ("fallocate", "partial"),
-            ("pwrite64", "partial"),
+            ("openat", "files"),
+            ("fallocate", "@files-write"),
+            ("linkat", "partial"),
+            ("pwrite64", "@files-write"),
             ("pwrite64", "session"),
             ("fdatasync", "wal"),
         }
@@ -198,6 +211,10 @@ class SlowDisk(Scenario):
                 return None
             if self.bytes_read(self.file) != read:
                 read, since = self.bytes_read(self.file), time.monotonic()
+        host.process.kill()
+        if self.tracer is not None:
+            # Else a thread that strace holds up would keep the process from being gone.
+            self.tracer.kill()
         return host.kill()
 
 

@@ -166,7 +166,7 @@ class Burst(Scenario):
         self.files = [self.trial.want(f"file{n}", size * KIB) for n, size in enumerate(sizes)]
 
     def begin(self, host: Towline) -> None:
-        host.call("ping")
+        self.warm_up(host)
 
     def act(self, host: Towline) -> None:
         for file in self.files:

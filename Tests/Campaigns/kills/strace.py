@@ -23,7 +23,11 @@ CALLS = (
 ONLY = {"openat": ("O_CREAT", "O_TMPFILE"), "fcntl": ("OFD_SETLK",)}
 #: The place of a call whose path is not known before the process runs: counted wherever it goes.
 ANYWHERE = "*"
-#: Of those only these can be met by their number: no thread makes as many before.
+#: The place of a call on a file that had no name when it was made, which strace cannot tell by path.
+UNNAMED = "unnamed"
+#: Its calls are counted by the thread that makes them, where that is there already: its name after this.
+THREAD = "@"
+#: Of those anywhere only these can be met by their number: no thread makes as many before.
 EARLY_CALLS = ("openat", "mkdir", "unlink", "fcntl")
 ATTACH_SECONDS = 5.0
 
@@ -47,55 +51,74 @@ class Point:
         return f"{self.scenario}: {self.call} {self.place} {self.n}"
 
 
-def kill_arguments(point: Point, places: Places, log: Path) -> list[str]:
-    """strace that kills at the point.  The call itself does not happen any more.
+@dataclass(frozen=True)
+class Command:
+    """strace with what it is to do."""
+
+    words: list[str]
+    #: The one thread that it looks at; None: all.
+    thread: int | None = None
+
+    def start(self, process_id: int) -> subprocess.Popen[bytes]:
+        """Runs it on a process that is there already; returns when it has the threads that it is to have."""
+        words = [*self.words, "-p", str(self.thread or process_id)]
+        strace = subprocess.Popen(words, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + ATTACH_SECONDS
+        while not is_traced(process_id, self.thread):
+            if time.monotonic() > deadline or strace.poll() is not None:
+                strace.kill()
+                raise RuntimeError(f"strace did not attach: {strace.communicate()[1]!r}")
+            time.sleep(0.001)
+        return strace
+
+
+def injecting(point: Point, what: str, places: Places, process_id: int | None, log: Path) -> Command:
+    words = ["strace", "-q", "-o", str(log), "-e", "signal=none", "-e", f"trace={point.call}"]
+    words += ["-e", f"inject={point.call}:{what}:when={point.n}"]
+    if point.place.startswith(THREAD) and process_id is not None:
+        return Command(words, threads(process_id)[point.place])
+    words.append("-f")
+    if point.place != ANYWHERE:
+        words += [word for path in places[point.place] for word in ("-P", str(path))]
+    return Command(words)
+
+
+def killing(point: Point, places: Places, process_id: int | None, log: Path) -> Command:
+    """Kills at the point.  The call itself does not happen any more.
 
     Without `--seccomp-bpf`, which would be quicker: strace 6.1 then loses the signal.
     """
-    arguments = ["strace", "-f", "-q", "-o", str(log), "-e", "signal=none", "-e", f"trace={point.call}"]
-    arguments += ["-e", f"inject={point.call}:signal=KILL:when={point.n}"]
-    return arguments + paths_arguments(point.place, places)
+    return injecting(point, "signal=KILL", places, process_id, log)
 
 
-def delay_arguments(point: Point, places: Places, log: Path, seconds: float) -> list[str]:
-    """strace that holds the call up instead."""
-    arguments = ["strace", "-f", "-q", "-o", str(log), "-e", "signal=none", "-e", f"trace={point.call}"]
-    arguments += ["-e", f"inject={point.call}:delay_enter={int(seconds * 1e6)}:when={point.n}"]
-    return arguments + paths_arguments(point.place, places)
+def delaying(point: Point, seconds: float, places: Places, process_id: int | None, log: Path) -> Command:
+    """Holds the call up."""
+    return injecting(point, f"delay_enter={int(seconds * 1e6)}", places, process_id, log)
 
 
-def paths_arguments(place: str, places: Places) -> list[str]:
-    return [] if place == ANYWHERE else [word for path in places[place] for word in ("-P", str(path))]
+def counting(log: Path) -> Command:
+    """Only tells."""
+    return Command(
+        ["strace", "-f", "-q", "-y", "-s", "300", "-o", str(log), "-e", "signal=none", "-e", f"trace={CALLS}"]
+    )
 
 
-def count_arguments(log: Path) -> list[str]:
-    """strace that only tells."""
-    return [
-        "strace",
-        "-f",
-        "-q",
-        "-y",
-        "-s",
-        "300",
-        "-o",
-        str(log),
-        "-e",
-        "signal=none",
-        "-e",
-        f"trace={CALLS}",
-    ]
+def threads(process_id: int) -> dict[str, int]:
+    """The threads of a process as places."""
+    found = {}
+    for task in sorted(Path(f"/proc/{process_id}/task").iterdir(), key=lambda path: -int(path.name)):
+        with suppress(OSError):
+            found[THREAD + (task / "comm").read_text().strip()] = int(task.name)
+    return found
 
 
-def attach(arguments: Sequence[str], process_id: int) -> subprocess.Popen[bytes]:
-    """Runs strace on a process that is there already; returns when it has all of its threads."""
-    strace = subprocess.Popen([*arguments, "-p", str(process_id)], stderr=subprocess.PIPE)
-    deadline = time.monotonic() + ATTACH_SECONDS
-    while not all_traced(process_id):
-        if time.monotonic() > deadline or strace.poll() is not None:
-            strace.kill()
-            raise RuntimeError(f"strace did not attach: {strace.communicate()[1]!r}")
-        time.sleep(0.001)
-    return strace
+def is_traced(process_id: int, thread: int | None) -> bool:
+    """True when strace has the thread, or all of them."""
+    for status in Path(f"/proc/{process_id}/task").glob(f"{thread or '*'}/status"):
+        with suppress(OSError):
+            if "TracerPid:\t0\n" in status.read_text():
+                return False
+    return True
 
 
 def kill_child(strace_id: int) -> None:
@@ -105,21 +128,31 @@ def kill_child(strace_id: int) -> None:
             os.kill(int(child), signal.SIGKILL)
 
 
-def all_traced(process_id: int) -> bool:
-    for status in Path(f"/proc/{process_id}/task").glob("*/status"):
-        with suppress(OSError):
-            if "TracerPid:\t0\n" in status.read_text():
-                return False
-    return True
-
-
 LINE = re.compile(r"^(\d+) +(\w+)\((.*)")
 DESCRIPTOR = re.compile(r"^\d+<([^>]*)>")
-QUOTED = re.compile(r'"([^"]*)"')
+QUOTED = re.compile(r'"(/[^"]*)"')
 
 
-def counted(log: Path, scenario: str, place_of: Callable[[Path], str | None]) -> set[Point]:
-    """The points that a process passed, by the log of `count_arguments`."""
+@dataclass
+class Stage:
+    """What was known of a process when it came under strace."""
+
+    place_of: Callable[[Path], str | None]
+    #: By place.
+    threads: dict[str, int]
+
+    def place(self, thread: str, rest: str) -> str | None:
+        """Where a call goes, by its arguments as strace shows them."""
+        descriptor = DESCRIPTOR.match(rest)
+        paths = [descriptor[1]] if descriptor is not None else QUOTED.findall(rest)
+        places = [place for path in paths if (place := self.place_of(Path(path))) is not None]
+        if UNNAMED in places:
+            return next((name for name, number in self.threads.items() if str(number) == thread), None)
+        return next((place for place in places if place != ANYWHERE), ANYWHERE if places else None)
+
+
+def counted(log: Path, scenario: str, stage: Stage) -> set[Point]:
+    """The points that a process passed, by the log of `counting`."""
     here: Counter[tuple[str, str, str]] = Counter()
     anywhere: Counter[tuple[str, str]] = Counter()
     points = set()
@@ -129,8 +162,7 @@ def counted(log: Path, scenario: str, place_of: Callable[[Path], str | None]) ->
             continue
         thread, call, rest = found.groups()
         anywhere[thread, call] += 1
-        path = DESCRIPTOR.match(rest) or QUOTED.search(rest)
-        place = place_of(Path(path[1])) if path is not None else None
+        place = stage.place(thread, rest)
         if place is None:
             continue
         here[thread, call, place] += 1
@@ -138,6 +170,7 @@ def counted(log: Path, scenario: str, place_of: Callable[[Path], str | None]) ->
             continue
         if call in ONLY and not any(word in rest for word in ONLY[call]):
             continue
-        n = anywhere[thread, call] if place == ANYWHERE else here[thread, call, place]
+        is_by_path = place != ANYWHERE and not place.startswith(THREAD)
+        n = here[thread, call, place] if is_by_path else anywhere[thread, call]
         points.add(Point(scenario, call, place, n))
     return points

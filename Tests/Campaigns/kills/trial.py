@@ -16,7 +16,7 @@ from towline_client import RPCError, Towline, clean_environment
 
 from .ledger import Wanted, standing
 from .stepping_server import SteppingServer
-from .strace import ANYWHERE
+from .strace import ANYWHERE, UNNAMED
 
 MIB = 1 << 20
 #: What kill -9 may cost of what a connection had read.
@@ -99,6 +99,8 @@ class Trial:
         known = {path: place for place, paths in self.places().items() for path in paths}
 
         def look(path: Path) -> str | None:
+            if path.parent == self.files and path.name.startswith("#"):
+                return UNNAMED
             return known.get(path, ANYWHERE if path.is_relative_to(self.folder) else None)
 
         return look
