@@ -137,6 +137,8 @@ class HandOver(Scenario):
 
     def act(self, host: Towline) -> None:
         other = self.trial.launch()
+        # Held again in the rest that it will ask for, so that there is something to pause.
+        self.hold(self.file, 100 * KIB)
 
         def is_ours() -> bool:
             # Until the other has noticed that its host is gone it does not give the download up.
@@ -150,8 +152,9 @@ class HandOver(Scenario):
         if other.call("wait", id=self.file.id)["download"]["state"] != "completed":
             self.trial.fault("the one that asked did not complete the download")
         other.close_stdin()
-        if other.wait_exit() != 0:
-            self.trial.fault("the one that asked did not end well")
+        if (status := other.wait_exit()) != 0:
+            errors = [m["error"]["message"] for m in other.messages if "error" in m]
+            self.trial.fault(f"the one that asked ended with status {status}: {errors} {other.stderr[-300:]}")
         self.trial.has_died(other)
 
 
