@@ -41,9 +41,8 @@ final class Download {
     var earlierLocation: EarlierLocation?
     /// It was asked once more in this run.
     var hasAskedEarlierLocation = false
-    /// The most that was ever held: only a failure after more than that starts the count of failures anew, so that a server
-    /// without ranges on a bad link does not loop for ever.
-    var highWaterByteCount: Int64 = 0
+    /// What was held when the current try began: only a failure after more than that starts the count of failures anew.
+    var startByteCount: Int64 = 0
     /// It stands in the line for buffers.
     var isStarving = false
     /// The body has ended, and with what; judged when its last byte is written.

@@ -31,10 +31,9 @@ extension DownloadEngine {
         let receivedByteCount = download.receivedByteCount
         // What a restart threw away is not gained by fetching it again, even if a little more came this time: a server without
         // ranges on a bad link would otherwise be asked for ever.
-        let isRestart =
-            download.exchange?.plan?.origin.mode == .restarted || download.record.transfer?.mode == .restarted
-        let hasGained = receivedByteCount > download.highWaterByteCount && !isRestart
-        download.highWaterByteCount = max(download.highWaterByteCount, receivedByteCount)
+        let isRestart = download.record.transfer?.mode == .restarted
+        let hasGained = receivedByteCount > download.startByteCount && !isRestart
+        download.startByteCount = receivedByteCount
         stop(download)
         download.record.failure = failure
         download.record.failureCount = hasGained ? 1 : download.record.failureCount + 1

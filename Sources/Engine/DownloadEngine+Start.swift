@@ -187,7 +187,7 @@ extension DownloadEngine {
         discards.remove(record.id)
         download.partial.durable = record.durable
         download.partial.claimed = claimedRanges(record)
-        download.highWaterByteCount = download.partial.claimed.byteCount
+        download.startByteCount = download.partial.claimed.byteCount
         downloads[record.id] = download
         return download
     }

@@ -295,6 +295,7 @@ extension DownloadEngine {
                 download.quirks.rangesGivenUp = nil
             }
         }
+        download.startByteCount = download.partial.heldRanges.byteCount
         let isKnown = download.record.entity == plan.entity && !plan.discardsHeld
         download.record.entity = plan.entity
         download.record.contentType = plan.entity.contentType
