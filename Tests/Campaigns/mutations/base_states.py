@@ -6,10 +6,12 @@ paths, so the data files are put back by renaming and rewriting, never by copyin
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,10 +73,10 @@ class Snapshot:
 
 
 class Bases:
-    """The snapshots of one worker, and the one place where cases run."""
+    """Snapshots of one place, where the cases that start from them run."""
 
-    def __init__(self, binary: Path, folder: Path, server: ScriptedServer) -> None:
-        self.binary, self.folder, self.server = binary, folder, server
+    def __init__(self, binary: Path, folder: Path) -> None:
+        self.binary, self.folder, self.server = binary, folder, ScriptedServer()
         self.live = folder / "live"
         self.state, self.files, self.home = self.live / "state", self.live / "files", self.live / "home"
         #: What a case moves away; its files come back from there.
@@ -101,13 +103,9 @@ class Bases:
     # Making
 
     def make(self) -> None:
-        """Makes all snapshots anew."""
-        self.end_processes()
-        shutil.rmtree(self.live, ignore_errors=True)
-        shutil.rmtree(self.folder / "snapshots", ignore_errors=True)
+        """Makes all snapshots."""
         for directory in (self.files, self.home):
             directory.mkdir(parents=True)
-        self.snapshots = []
         self._make_published()
         first, second = self.process(), self.process()
         self._fill(first)
@@ -134,7 +132,7 @@ class Bases:
         source = self._source(PUBLISHED)
         host = self.process(prefix=KILL_AFTER_RENAME)
         host.send("start", {"id": PUBLISHED, "url": source.url, "path": str(self.files / PUBLISHED)})
-        host.process.wait(20)
+        host.process.wait(60)
         host.killed = True
         host.finish()
         if not (self.files / PUBLISHED).exists():
@@ -254,17 +252,9 @@ class Bases:
 
     # Putting back
 
-    def restore(self, number: int) -> Snapshot:
-        """Puts the files of a snapshot into place; makes all anew when one of their inodes is gone."""
-        for _ in range(2):
-            if self.snapshots:
-                snapshot = self.snapshots[number % len(self.snapshots)]
-                if self._put_back(snapshot):
-                    return snapshot
-            self.make()
-        raise AssertionError("the files cannot be put back")
-
-    def _put_back(self, snapshot: Snapshot) -> bool:
+    def restore(self, number: int) -> Snapshot | None:
+        """Puts the files of a snapshot into place; None when one of their inodes is gone."""
+        snapshot = self.snapshots[number % len(self.snapshots)]
         found: dict[int, Path] = {}
         for path in self.live.rglob("*"):
             if path.is_file() and not path.is_symlink():
@@ -273,7 +263,7 @@ class Bases:
         kept.mkdir(exist_ok=True)
         for file in snapshot.files:
             if file.inode not in found:
-                return False
+                return None
             found[file.inode].rename(kept / str(file.inode))
         shutil.rmtree(self.files)
         for folder in (self.state, self.aside):
@@ -292,7 +282,43 @@ class Bases:
         self.server.resources["/modified"].default = Behaviour(
             headers=(("Date", "Thu, 02 Jan 2020 00:00:00 GMT"),)
         )
-        return True
+        return snapshot
+
+    def close(self) -> None:
+        self.end_processes()
+        self.server.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Stock:
+    """Makes the next states while cases run: most of the making is waiting."""
+
+    def __init__(self, binary: Path, folder: Path) -> None:
+        self.binary, self.folder = binary, folder
+        self.made_count = 0
+        self.maker = ThreadPoolExecutor(1)
+        self.next = self.maker.submit(self._make)
+
+    def _make(self) -> Bases:
+        self.made_count += 1
+        bases = Bases(self.binary, self.folder / f"place-{self.made_count}")
+        try:
+            bases.make()
+        except BaseException:
+            bases.close()
+            raise
+        return bases
+
+    def take(self) -> Bases:
+        try:
+            return self.next.result()
+        finally:
+            self.next = self.maker.submit(self._make)
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):
+            self.next.result().close()
+        self.maker.shutdown()
 
 
 def copy_tree(source: Path, target: Path) -> None:

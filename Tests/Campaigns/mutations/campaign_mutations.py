@@ -26,11 +26,10 @@ from pathlib import Path
 from random import Random
 
 from campaign import Campaign, Result
-from scripted_server import ScriptedServer
 from support import FINAL
 from towline_client import JSON, RPCError, Timeout, Towline
 
-from mutations.base_states import SUMMED, Bases, Snapshot, copy_tree, lacking
+from mutations.base_states import SUMMED, Bases, Snapshot, Stock, copy_tree, lacking
 from mutations.file_mutations import (
     DATABASE,
     FUTURE,
@@ -59,23 +58,35 @@ class MutationCampaign(Campaign):
         return lacking()
 
     def open(self) -> None:
-        self.server = ScriptedServer()
         # Nothing of this is about what a disk keeps, and memory does not wait for flushes.
         memory = Path("/dev/shm")
-        self.memory = tempfile.TemporaryDirectory(dir=memory) if os.access(memory, os.W_OK) else None
+        self.memory = (
+            tempfile.TemporaryDirectory(prefix="towline-mutations-", dir=memory)
+            if os.access(memory, os.W_OK)
+            else None
+        )
         self.place = Path(self.memory.name) if self.memory else self.work
-        self.bases = Bases(self.binary, self.place, self.server)
         self.outside = Outside(self.place / "outside")
+        self.bases: Bases | None = None
+        self.stock = Stock(self.binary, self.place)
 
     def close(self) -> None:
-        self.bases.end_processes()
-        self.server.close()
+        self.stock.close()
+        if self.bases:
+            self.bases.close()
         if self.memory:
             self.memory.cleanup()
 
     def run(self, index: int, random: Random, folder: Path) -> Result:
-        snapshot = self.bases.restore(index)
-        result = Case(self.bases, snapshot, random, folder, self.outside).run()
+        result = Result()
+        if self.bases is None or (snapshot := self.bases.restore(index)) is None:
+            if self.bases:
+                self.bases.close()
+            self.bases = self.stock.take()
+            result.counts["states made"] += 1
+            snapshot = self.bases.restore(index)
+            assert snapshot is not None
+        Case(self.bases, snapshot, random, folder, self.outside, result).run()
         if result.failures:
             shutil.rmtree(self.outside.folder)
             self.outside = Outside(self.place / "outside")
@@ -86,15 +97,20 @@ class Case:
     """One case: its mutations, the run of the service on them, and what came of it."""
 
     def __init__(
-        self, bases: Bases, snapshot: Snapshot, random: Random, folder: Path, outside: Outside
+        self,
+        bases: Bases,
+        snapshot: Snapshot,
+        random: Random,
+        folder: Path,
+        outside: Outside,
+        result: Result,
     ) -> None:
         self.bases, self.snapshot, self.random, self.folder = bases, snapshot, random, folder
-        self.outside = outside
-        self.result = Result()
+        self.outside, self.result = outside, result
         self.mutations: list[Mutation] = []
         self.stderr = ""
 
-    def run(self) -> Result:
+    def run(self) -> None:
         self.mutate()
         self.bases.server.log.clear()
         try:
@@ -108,7 +124,6 @@ class Case:
             self.result.failures = [f"{text} [{self.snapshot.name}: {told}]" for text in self.result.failures]
             (self.folder / "stderr").write_text(self.stderr)
             shutil.copytree(self.bases.state, self.folder / "after", symlinks=True, ignore=only_files)
-        return self.result
 
     def fail(self, text: str) -> None:
         self.result.failures.append(text)
@@ -221,9 +236,11 @@ class Case:
         """What is not known any more is asked for anew, to the same place."""
         lost = sorted(set(self.snapshot.downloads) - set(listed))
         for name in lost:
-            path = str(self.bases.files / name)
+            path = self.bases.files / name
+            if path.is_file():
+                path.rename(self.bases.aside / name)
             url = self.bases.sources[name].url
-            host.call("start", id=name, url=url, path=path, ifExists="overwrite", timeout=ANSWER_SECONDS)
+            host.call("start", id=name, url=url, path=str(path), timeout=ANSWER_SECONDS)
         if lost:
             self.count("downloads lost and said")
             self.check_settled(host.call("wait", ids=lost, timeoutMs=SETTLE_MS, timeout=20))
