@@ -74,6 +74,11 @@ internal import CSQLite
         Int(unsafe sqlite3_changes(raw))
     }
 
+    /// True when the file could only be opened for reading: then even `BEGIN IMMEDIATE` takes no write lock, and succeeds.
+    borrowing func isReadOnly() -> Bool {
+        unsafe sqlite3_db_readonly(raw, "main") == 1
+    }
+
     package borrowing func isInTransaction() -> Bool {
         unsafe sqlite3_get_autocommit(raw) == 0
     }

@@ -166,6 +166,7 @@ struct DatabaseOpening {
             try database.beginService()
             // SQLite opens a file that it cannot write for reading alone, and says so only now.
             try database.run("BEGIN IMMEDIATE; ROLLBACK")
+            if database.isReadOnly() { throw .readOnly }
             if case .older(let version) = standing { try Schema.migrate(database, from: version) }
             if directory.isSole { try check(database) }
         }

@@ -51,6 +51,10 @@ package struct StoreError: Error, Equatable, Sendable {
 }
 
 extension StoreError {
+    /// The database was opened for reading alone, as the system did not let it be opened for writing.
+    static let readOnly = StoreError(
+        code: SQLITE_READONLY, extendedCode: SQLITE_READONLY, message: "it cannot be opened for writing")
+
     /// What a check found, as the error that SQLite would have met later.
     static func damaged(_ message: String) -> StoreError {
         StoreError(code: SQLITE_CORRUPT, extendedCode: SQLITE_CORRUPT, message: message)
