@@ -27,6 +27,8 @@ ERRORS = (
 )
 #: Calls that meet every errno at every point; the others two of them, in turn.
 MAIN_CALLS = ("open", "write", "fdatasync", "fsync", "truncate", "allocate", "rename", "link", "unlink")
+#: Calls that no full disk refuses.
+ROOMLESS_CALLS = ("stat", "read", "lock", "map")
 #: What a disk refuses that has died, or that has become read-only.
 DEVICE_CALLS = (
     "open",
@@ -70,6 +72,8 @@ def _numbers(count: int) -> list[int]:
 def _errors(call: str, nth: int) -> tuple[int, ...]:
     if call in MAIN_CALLS and nth <= 10:
         return ERRORS
+    if call in ROOMLESS_CALLS:
+        return ERRORS[2 + nth % 5], ERRORS[2 + (nth + 2) % 5]
     return ERRORS[nth % 7], ERRORS[(nth + 3) % 7]
 
 
