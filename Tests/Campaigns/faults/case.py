@@ -174,6 +174,7 @@ class Case:
                 self.fail(f"{method} was answered with {error.error}")
             if not error.message:
                 self.fail(f"{method} was refused without a message")
+            self._note_doubt(method, file)
             return None
         except (Timeout, BrokenPipeError) as error:
             self._explain_silence(f"{method} {file.id}", error)
@@ -182,6 +183,13 @@ class Case:
         if isinstance(result, dict) and isinstance(result.get("download"), dict):
             self._note_download(result["download"])
         return result
+
+    @staticmethod
+    def _note_doubt(method: str, file: File) -> None:
+        """What could not be recorded for certain may have been all the same."""
+        doubted = {"resume": ["paused"], "update": ["metadata"], "remove": list(file.promises)}
+        for name in doubted.get(method, []):
+            file.promises.pop(name, None)
 
     def _note_promise(self, method: str, file: File, params: JSON) -> None:
         promises = file.promises

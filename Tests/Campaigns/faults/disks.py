@@ -49,6 +49,8 @@ def mounted(path: Path, *options: str, source: str = "tmpfs") -> Iterator[None]:
 def small_disk(case: Case, kind: str, path: Path, mebibytes: int) -> contextlib.AbstractContextManager[None]:
     if kind == "tmpfs":
         return mounted(path, "-t", "tmpfs", "-o", f"size={mebibytes}m")
+    if shutil.which("mkfs.ext4") is None:
+        raise Lacking("mkfs.ext4")
     image = case.folder / f"{path.name}.image"
     with image.open("wb") as file:
         file.truncate(mebibytes << 20)
