@@ -15,6 +15,9 @@ from power_loss.server import PORT, Folders, serve
 
 PARTIAL = ".towline"
 
+#: What the service makes into a file in one go.
+SMALL_BYTES = 128 << 10
+
 
 class Check:
     """The check of one state, whose volumes are mounted."""
@@ -146,11 +149,13 @@ class Check:
             # It may have been renamed, and that not be recorded yet.
             places = (record["partialPath"], self.folders.downloads / f"{item_id} (1).bin", record["path"])
             place = next((Path(path) for path in places if Path(path).exists()), None)
-            if place is None:
-                # The name had not reached the disk: all is fetched again, which has a bound of its own.
-                self.counts["partials whose name was lost"] += 1
+            found = b"" if place is None else place.read_bytes()
+            is_old = place is not None and str(place) == record["path"] and found != data
+            if (place is None or is_old) and len(data) <= SMALL_BYTES:
+                # A file that fits one buffer gets its name last, and that had not reached the disk: it is
+                # fetched again.
+                self.counts["small files whose name was lost"] += 1
                 continue
-            found = place.read_bytes()
             self.counts["durable ranges compared"] += len(ranges)
             for begin, end in ranges:
                 if found[begin:end] != data[begin:end]:
