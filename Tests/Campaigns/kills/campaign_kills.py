@@ -212,7 +212,7 @@ class Kills(Campaign):
             timer.join()
         if not was_killed:
             # Whatever comes after the act belongs to another scenario.
-            if scenario.from_birth and command is not None:
+            if scenario.from_birth and command is not None and host.process.poll() is None:
                 strace.kill_child(host.process.pid)
                 host.process.wait(10)
             host.kill()
