@@ -5,15 +5,20 @@ several session files; read and ended since, the log merged; taken over by one m
 again; each with downloads that were paused, active, queued, waiting, completed, failed, canceled and
 killed between the rename and its record), harms one to three of its files, starts the service, lets
 everything go on from an honest server, starts anew what is not known any more, and looks at every file.
+Harm is: flipped bits, bytes, blocks and lengths, cuts at any byte, zeros, garbage, growth, files
+removed, swapped, or replaced by links, FIFOs and directories, modes, one flipped bit in one value of one
+record, a schema of the future; for partials also another inode, a second name, and a file at the final
+name.
 
 What must hold: the process starts, or exits with 73 and touches nothing when the database is of a later
 or of another program; it never dies of a trap and answers everything; what is not known any more was
-said on standard error; harm to a session file or a partial costs no download; every file at a final name
-is whole and as the server has it; nothing outside the state and the downloads is touched; downloads that
-nothing was done to go on where they were.
+said on standard error (but if the file of the lock, which notes how much there was, was harmed too);
+harm to a session file or a partial costs no download; every file at a final name is whole and as the
+server has it; nothing outside the state and the downloads is touched; downloads that nothing was done to
+go on exactly where they were, which is what "bytes fetched again" measures.
 
 Not covered: bytes of a partial that were changed in place under a download without a checksum (nobody
-can tell); harm done while a process runs.
+can tell); harm done while a process runs; modes that keep the service out, when it runs as root.
 """
 
 from __future__ import annotations
