@@ -25,20 +25,30 @@ extension DownloadEngine {
         inspect(run, mayAsk: true)
     }
 
+    /// How long a look at a destination may take; disks that spin up need some seconds.
+    static let lookLimitNanoseconds: Int64 = 10_000_000_000
+
     /// - Parameter mayAsk: false once a process that has the download has been asked for it.
     private func inspect(_ run: StartRun, mayAsk: Bool) {
         let (directory, name) = split(run.request.destination)
         let partialName = name.map { $0 + FileName.partialSuffix }
-        submit(.inspect(directory: directory, name: name, partialName: partialName)) { [self] outcome in
+        var isOver = false
+        let goOn: (FileOutcome?) -> Void = { [self] outcome in
+            if isOver { return }
+            isOver = true
             switch outcome {
-            case .inspected(let status):
+            case .inspected(let status)?:
                 run.status = status
                 run.refusal = whyRefused(run.request, directory, status)
-            case .failed(let error): run.refusal = EngineError(error, directory: directory)
+            case .failed(let error)?: run.refusal = EngineError(error, directory: directory)
+            case nil: run.refusal = .storageFailure(message: "the disk of \(directory) does not answer")
             default: run.refusal = .storageFailure(message: "the destination could not be looked at")
             }
             takePartial(run) { [self] in decide(run, mayAsk: mayAsk) }
         }
+        submit(.inspect(directory: directory, name: name, partialName: partialName)) { goOn($0) }
+        // A disk that hangs must not hold up the requests behind this one for ever.
+        timers.add(.run { goOn(nil) }, due: now + Self.lookLimitNanoseconds)
     }
 
     private func decide(_ run: StartRun, mayAsk: Bool) {

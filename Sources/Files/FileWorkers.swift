@@ -3,7 +3,8 @@ package import Platform
 /// The threads that touch data files.  Isolation: one thread submits and stops; results may be taken by any.
 ///
 /// Each volume has a write lane and a sync lane, so that a slow disk delays nobody else's files and a flush delays no
-/// write. Besides there are a path lane, for whatever may hang before a volume is known, and a hash lane. A lane works
+/// write. Besides there are path lanes, for whatever may hang before a volume is known (another one when all that there
+/// are hang), and a hash lane. A lane works
 /// in order; nothing orders two lanes but the caller, who submits the next step when the result of the last is there.
 package final class FileWorkers: Sendable {
     /// Volumes with lanes of their own; further ones share these.
@@ -11,25 +12,48 @@ package final class FileWorkers: Sendable {
     /// The most that one `read` job may ask for.
     package static let readLimitByteCount: Int64 = 65_536
 
+    /// Path lanes at most: so many disks may hang before looks at others wait for them.
+    package static let pathLaneLimit = 16
+
+    private struct PathLane {
+        var lane: Lane<PathWorker>
+        var progress: PathProgress
+    }
     private struct Volume {
         var id: VolumeID
         var write: Lane<WriteWorker>
         var sync: Lane<SyncWorker>
     }
     private struct State {
+        var paths: [PathLane] = []
         var volumes: [Volume] = []
         var hash: Lane<HashWorker>?
         var isStopped = false
     }
     private let state = Guarded(State())
     private let results: Mailbox<FileResult>
-    private let path: Lane<PathWorker>
     private let stopping = CancellationFlag()
 
-    /// Starts the path lane; the others start when they are first needed.
+    /// Starts a path lane; the others start when they are first needed.
     package init(results: Mailbox<FileResult>) throws(Errno) {
         self.results = results
-        path = try Lane(name: "files-path") { PathWorker(results: results) }
+        _ = try addPathLane()
+    }
+
+    private func addPathLane() throws(Errno) -> Lane<PathWorker> {
+        let results = results
+        let progress = PathProgress()
+        let lane = try Lane(name: "files-path") { PathWorker(results: results, progress: progress) }
+        state.withLock { $0.paths.append(PathLane(lane: lane, progress: progress)) }
+        return lane
+    }
+
+    /// A lane that gets on, made anew if none does.
+    private func pathLane() throws(Errno) -> Lane<PathWorker> {
+        let paths = state.withLock { $0.paths }
+        if let free = paths.first(where: { !$0.progress.isStuck }) { return free.lane }
+        if paths.count < Self.pathLaneLimit { return try addPathLane() }
+        return paths[paths.count - 1].lane
     }
 
     /// Queues a job; never waits. Its one result comes through the mailbox, failure included.
@@ -60,7 +84,7 @@ package final class FileWorkers: Sendable {
         }
         guard let stopped else { return }
         stopping.cancel()
-        path.finish()
+        for path in stopped.paths { path.lane.finish() }
         stopped.hash?.finish()
         // Write lanes hand on to sync lanes, so these end last.
         for volume in stopped.volumes { volume.write.finish() }
@@ -70,12 +94,12 @@ package final class FileWorkers: Sendable {
     private func route(_ job: TicketedJob, _ volume: VolumeID?) throws(Errno) {
         switch job.job {
         case .inspect:
-            path.submit(job)
+            try pathLane().submit(job)
         case .createPartial, .writeSmall:
-            if let volume { try lanes(of: volume).write.submit(job) } else { path.submit(job) }
+            if let volume { try lanes(of: volume).write.submit(job) } else { try pathLane().submit(job) }
         case .openPartial:
             // It flushes, so it must not hold up writes.
-            if let volume { try lanes(of: volume).sync.submit(.job(job)) } else { path.submit(job) }
+            if let volume { try lanes(of: volume).sync.submit(.job(job)) } else { try pathLane().submit(job) }
         case .name(let file, _), .reserve(let file, _), .write(let file, _, _, _), .mark(let file, _),
             .truncate(let file, _), .read(let file, _), .close(let file), .movePartial(let file, _):
             try lanes(of: file.volume).write.submit(job)

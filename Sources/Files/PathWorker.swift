@@ -1,10 +1,31 @@
 internal import Platform
 
-/// The path lane: looks at destinations, and opens files whose volume nobody knows yet.
+/// A path lane: looks at destinations, and opens files whose volume nobody knows yet.
 struct PathWorker: LaneWorker {
     let results: Mailbox<FileResult>
+    let progress: PathProgress
 
     func perform(_ jobs: [TicketedJob]) {
-        for job in jobs { results.send(job.performed()) }
+        for job in jobs {
+            progress.begin()
+            results.send(job.performed())
+            progress.end()
+        }
+    }
+}
+
+/// Whether a path lane gets on.  Isolation: any thread.
+final class PathProgress: Sendable {
+    /// A look that takes longer hangs, or waits for a disk to spin up: others must not wait for it.
+    private static let patienceNanoseconds: Int64 = 250_000_000
+
+    private let beganAt = Guarded<Int64?>(nil)
+
+    func begin() { beganAt.withLock { $0 = monotonicNanoseconds() } }
+    func end() { beganAt.withLock { $0 = nil } }
+
+    var isStuck: Bool {
+        guard let began = beganAt.withLock({ $0 }) else { return false }
+        return monotonicNanoseconds() - began > Self.patienceNanoseconds
     }
 }
