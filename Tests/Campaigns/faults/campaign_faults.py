@@ -24,8 +24,8 @@ answered within 1 s, an end takes at most 1.5 s (and what a busy machine adds), 
 
 Not covered: locks that fail for ever (they are waited for, ten seconds each); access, statfs, statx and the
 reading of directories (asked beside the way; a failure means "not known"); pages of the database's shared
-memory; a `start` whose destination hangs, which holds up the requests behind it. Flushes are not really
-made (a kill loses nothing that the kernel has), so that a case takes little more than its waits.
+memory. Flushes are not really made (a kill loses nothing that the kernel has), so that a case takes little
+more than its waits.
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ from .shim import DATA, DELAY, STATE
 ROOM_SECONDS = 20.0
 #: What a pause may take on a disk that hangs, on a machine that is busy with other things.
 PAUSE_SECONDS = 1.0
+#: What a start may take behind one on a disk that hangs: the limit of a look, ten seconds, and some more.
+START_SECONDS = 13.0
 #: What an end may take: 1.5 s, and what a busy machine adds.
 END_SECONDS = 2.5
 
@@ -344,6 +346,33 @@ def hung_data(case: Case) -> None:
         _end(case)
 
 
+def hung_start(case: Case) -> None:
+    """A look at a destination hangs: that start is refused in the end, and the next one goes its way."""
+    other = case.folder / "other"
+    other.mkdir()
+    with mounted(other, "-t", "tmpfs"):
+        file = case.add("f", PIECE)
+        elsewhere = case.add("elsewhere", PIECE, path=other / "elsewhere")
+        case.launch()
+        case.shim.arm(DATA, ("open", "stat"), 1, for_ever=True, mode=DELAY, delay_ms=30_000)
+        assert case.host is not None
+        first = case.host.send("start", file.params)
+        # Later than it takes to see that the look hangs: what came at the same time waits with it.
+        time.sleep(0.5)
+        took = _time(lambda: case.start(elsewhere))
+        if took > START_SECONDS:
+            case.fail(f"a start took {took:.2f} s because of another one, whose disk hangs")
+        case.settle([elsewhere])
+        if not elsewhere.promises.get("completed"):
+            case.fail("a disk that hangs holds up another one")
+        refusal = case.host.response(first).get("error") or {}
+        if (refusal.get("data") or {}).get("kind") != "storageFailure":
+            case.fail(f"a start on a disk that hangs was answered with {refusal}")
+        case.shim.repair()
+        case.finish_all()
+        _end(case)
+
+
 def hung_state(case: Case) -> None:
     """The state's disk hangs: the service still speaks, and ends in time."""
     file = case.add("f", 5 * PIECE, held_after=3 * PIECE + 7)
@@ -405,6 +434,7 @@ DISKS: dict[str, tuple[Callable[[Case], None], int]] = {
         (directory_moved, 8),
         (partial_deleted, 10),
         (hung_data, 20),
+        (hung_start, 2),
         (hung_state, 10),
     )
 }
