@@ -60,7 +60,7 @@ class Faults(Campaign):
         return None if shutil.which("gcc") else "gcc"
 
     def open(self) -> None:
-        self.library = build(self.work)
+        self.shim = build(self.work)
         self.server = ScriptedServer()
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class Faults(Campaign):
         case = CASES[index % len(CASES)]
         self.server.log.clear()
         run = run_disk if isinstance(case, str) else run_point
-        return run(self.binary, self.library, self.server, folder, random, case, str(index))
+        return run(self.binary, self.shim, self.server, folder, random, case, str(index))
 
 
 campaign_class = Faults

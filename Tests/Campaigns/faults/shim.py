@@ -95,7 +95,7 @@ class Shim:
     """The command and the log of one case; several processes, one after the other, may be under it."""
 
     def __init__(self, library: Path, folder: Path, data: Path, state: Path) -> None:
-        self.library = library
+        self.shim = library
         self.path = folder / "control"
         with self.path.open("wb") as file:
             file.truncate(ctypes.sizeof(_Control))
@@ -107,7 +107,7 @@ class Shim:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"LD_PRELOAD": str(self.library), "FAULTS_CONTROL": str(self.path)}
+        return {"LD_PRELOAD": str(self.shim), "FAULTS_CONTROL": str(self.path)}
 
     def arm(
         self,
