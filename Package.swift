@@ -34,6 +34,7 @@ let package = Package(
         shim("CJansson", "jansson"),
         shim("CPlatform", nil),
         shim("CSQLite", "sqlite3"),
+        shim("CZlib", "z"),
 
         // Leaves
         .target(name: "Core", swiftSettings: strict),
@@ -41,7 +42,7 @@ let package = Package(
         .target(name: "Platform", dependencies: ["CPlatform"], swiftSettings: wrapper),
 
         // What touches the world
-        .target(name: "Curl", dependencies: ["CCurl", "Core", "Platform"], swiftSettings: wrapper),
+        .target(name: "Curl", dependencies: ["CCurl", "CZlib", "Core", "Platform"], swiftSettings: wrapper),
         .target(name: "Files", dependencies: ["CCrypto", "Core", "Platform"], swiftSettings: wrapper),
         .target(name: "Store", dependencies: ["CSQLite", "Core", "JSON", "Platform"], swiftSettings: wrapper),
 

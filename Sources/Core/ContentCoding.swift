@@ -20,6 +20,27 @@ package enum ContentCoding {
         return row.fileExtensions.contains(HTTPGrammar.lowercased(Substring(name[name.index(after: dot)...])))
     }
 
+    /// How a response was compressed on its way, though nobody asked for it, in a way that can be undone.
+    package enum Compression: Equatable, Sendable {
+        case gzip
+        /// zlib's format or, from servers that get it wrong, deflate alone.
+        case deflate
+    }
+
+    /// What has to be undone for the file's own bytes; nil when there is nothing to undo, or no way to.
+    ///
+    /// `path` is that of the URL that answered.  Only whole bodies: part of a compressed one is of no use.
+    package static func compression(_ head: ResponseHead, path: String) -> Compression? {
+        guard head.status == 200 || head.status == 203 else { return nil }
+        let codings = inForce(head)
+        if codings.count != 1 || labelsFile(codings, path: path, contentType: head.value("Content-Type")) { return nil }
+        switch codings.first {
+        case "gzip", "x-gzip": return .gzip
+        case "deflate": return .deflate
+        default: return nil
+        }
+    }
+
     /// `aws-chunked` is left over from uploads; the others are mistakes.
     private static let meaningless: Set<String> = ["identity", "none", "binary", "utf-8", "aws-chunked"]
 

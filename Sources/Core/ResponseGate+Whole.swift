@@ -11,24 +11,31 @@ extension ResponseGate {
             return askAgainWhole(context, .badRangeResponse, status: head.status)
         }
 
-        let entity = Entity(head, totalByteCount: framing.byteCount)
+        var entity = Entity(head, totalByteCount: framing.byteCount)
         if let page = webPageInPlaceOfFile(context, entity) { return page }
         let codings = ContentCoding.inForce(head)
-        let isLabel = ContentCoding.labelsFile(codings, path: context.urlPath, contentType: entity.contentType)
-        if !codings.isEmpty, !isLabel {
+        let compression = ContentCoding.compression(head, path: context.urlPath)
+        if compression != nil {
+            // The length is that of the compressed bytes.
+            entity.totalByteCount = nil
+        } else if !codings.isEmpty,
+            !ContentCoding.labelsFile(codings, path: context.urlPath, contentType: entity.contentType)
+        {
             return fail(
-                .protocol, "The server compressed the file on its way, though it was asked not to.",
+                .protocol,
+                "The server compressed the file on its way (\(codings.joined(separator: ", "))), though it was asked not to.",
                 status: head.status)
         }
-        if let tooLarge = sizeFailure(context, totalByteCount: framing.byteCount) { return tooLarge }
+        if let tooLarge = sizeFailure(context, totalByteCount: entity.totalByteCount) { return tooLarge }
 
         let fresh = BodyPlan(
             firstOffset: 0,
-            byteCount: framing.byteCount,
+            byteCount: entity.totalByteCount,
             entity: entity,
             origin: TransferOrigin(mode: .fresh, offset: 0),
             discardsHeld: false,
-            isLengthVerified: framing.isEndProven,
+            // A compressed stream says itself where it ends.
+            isLengthVerified: framing.isEndProven || compression != nil,
             isResumable: context.canResume(entity)
         )
         return context.held.isEmpty ? .accept(fresh) : wholeOverHeld(context, fresh)

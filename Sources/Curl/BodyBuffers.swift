@@ -15,7 +15,7 @@ struct BodyBuffers {
     var currentByteCount: Int { current?.count ?? 0 }
 
     /// How many bytes still fit.
-    private var room: Int {
+    var room: Int {
         spares.reduce(current.map { $0.capacity - $0.count } ?? 0) { $0 + $1.capacity }
     }
 

@@ -6,6 +6,9 @@ package import Platform
 ///
 /// Not Sendable: made, used and dropped on the loop thread. The `MultiSession` holds it while it runs.
 ///
+/// A body that the server compressed though it was asked not to is decoded (`ContentCoding.compression`); all byte counts
+/// are of the decoded bytes.
+///
 /// Body bytes go into buffers that the owner gives in advance. When the next piece does not fit, the transfer pauses
 /// (`isPaused`) until the owner has given a buffer and called `resumeReceiving`.
 @safe package final class Transfer {
@@ -30,6 +33,9 @@ package import Platform
     private var recorder = HeadRecorder()
     private var parsedHead: ResponseHead?
     private var bodyByteLimit = Int64.max
+    /// Nil for a body that is the file as it comes; decided at the first byte.
+    private var decoder: ContentDecoder?
+    private var isDecoderChosen = false
     private var abortion: Abortion?
     private var finalMetrics: TransferMetrics?
     private weak var session: MultiSession?
@@ -40,6 +46,8 @@ package import Platform
     private enum Abortion {
         case headTooLarge
         case bodyTooLong
+        case undecodable
+        case outOfMemory
     }
 
     /// Prepares the request; nothing is sent before `MultiSession.add`.
@@ -159,9 +167,17 @@ package import Platform
             return DownloadFailure(.headersTooLarge, message, isRetryable: false)
         case .bodyTooLong:
             return DownloadFailure(.protocol, "\(peer) sent more data than it announced", isRetryable: true)
+        case .undecodable:
+            return DownloadFailure(.protocol, "the compressed response of \(peer) is damaged", isRetryable: true)
+        case .outOfMemory:
+            return DownloadFailure(.internal, "there is no memory to decompress the response with", isRetryable: true)
         case nil: break
         }
-        if code == CURLE_OK { return nil }
+        if code == CURLE_OK {
+            guard let decoder, !decoder.isAtEnd else { return nil }
+            let message = "the compressed response of \(peer) ended early"
+            return DownloadFailure(.incomplete, message, isRetryable: true)
+        }
         let context = FailureContext(
             peer: peer,
             wasConnected: metrics.preTransferMicroseconds > 0,
@@ -182,6 +198,11 @@ package import Platform
 
     fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         if abortion != nil { return abortCode }
+        if !isDecoderChosen {
+            isDecoderChosen = true
+            decoder = head.flatMap { ContentCoding.compression($0, path: request.url.path) }.map(ContentDecoder.init)
+        }
+        if let decoder { return unsafe receiveEncoded(bytes, decoder) }
         // 0 when a limit was set below what had come.
         let allowed = max(0, bodyByteLimit - receivedByteCount)
         let kept = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: allowed)))
@@ -197,6 +218,26 @@ package import Platform
             return abortCode
         }
         return bytes.count
+    }
+
+    private func receiveEncoded(_ bytes: UnsafeRawBufferPointer, _ decoder: ContentDecoder) -> Int {
+        noteNews()
+        let before = decoder.madeByteCount
+        var isDone = false
+        do throws(ContentDecoder.Failure) {
+            isDone = try unsafe decoder.decode(bytes, into: &buffers)
+        } catch {
+            abortion = error == .damaged ? .undecodable : .outOfMemory
+        }
+        receivedByteCount += decoder.madeByteCount - before
+        if receivedByteCount > bodyByteLimit {
+            receivedByteCount -= Int64(buffers.dropLast(Int(clamping: receivedByteCount - bodyByteLimit)))
+            exceededLimit = true
+            abortion = .bodyTooLong
+        }
+        if abortion != nil { return abortCode }
+        isPaused = !isDone
+        return isDone ? bytes.count : Int(CURL_WRITEFUNC_PAUSE)
     }
 
     fileprivate func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Int {

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 from fixtures import Launcher
 
-EXPECTED = ("libcurl", "libjansson", "libsqlite3", "libcrypto", "libc.so", "libm.so", "libstdc++", "libgcc_s")
+EXPECTED = (
+    "libcurl",
+    "libjansson",
+    "libsqlite3",
+    "libcrypto",
+    "libz.so",
+    "libc.so",
+    "libm.so",
+    "libstdc++",
+    "libgcc_s",
+)
 
 
 def needed(binary: Path) -> list[str]:

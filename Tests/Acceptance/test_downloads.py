@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -162,17 +165,44 @@ def test_defaults_apply_to_later_starts(host: Towline, server: ScriptedServer, w
     assert (sent["user-agent"], sent["x-default"]) == ("mine/2", "d")
 
 
-def test_content_encoding_that_was_not_asked_for_never_becomes_the_file_silently(
-    host: Towline, server: ScriptedServer, work: Path
-) -> None:
-    import gzip
+TEXT = b"text " * 100_000
 
-    server.add("/f", gzip.compress(b"text")).default = Behaviour(headers=[("Content-Encoding", "gzip")])
-    done = fetch(host, server.url("/f"), work / "f", retry=NO_RETRY)
-    if done["state"] == "completed":
-        assert (work / "f").read_bytes() in (b"text", server.resources["/f"].data)
+
+@pytest.mark.parametrize(
+    ("path", "coding", "body", "expected"),
+    [
+        ("/f", "gzip", gzip.compress(TEXT), TEXT),
+        ("/f", "x-gzip", gzip.compress(TEXT[:7]) + gzip.compress(TEXT[7:]), TEXT),
+        ("/f", "deflate", zlib.compress(TEXT), TEXT),
+        ("/f", "deflate", zlib.compress(TEXT)[2:-4], TEXT),
+        ("/f.tar.gz", "gzip", gzip.compress(TEXT), gzip.compress(TEXT)),
+        ("/f", "gzip", gzip.compress(TEXT)[:-9], "incomplete"),
+        ("/f", "gzip", TEXT, "protocol"),
+        ("/f", "br", TEXT, "protocol"),
+    ],
+    ids=["gzip", "members", "deflate", "bare deflate", "label", "cut", "damaged", "br"],
+)
+def test_compression_that_was_not_asked_for_is_undone_or_refused(
+    host: Towline,
+    server: ScriptedServer,
+    work: Path,
+    path: str,
+    coding: str,
+    body: bytes,
+    expected: bytes | str,
+) -> None:
+    server.add(path, body).default = Behaviour(headers=[("Content-Encoding", coding)])
+    digest = hashlib.sha256(expected if isinstance(expected, bytes) else TEXT).hexdigest()
+    done = fetch(
+        host, server.url(path), work / "f", retry=NO_RETRY, checksum={"algorithm": "sha256", "value": digest}
+    )
+    if isinstance(expected, str):
+        assert (done["state"], done["error"]["kind"]) == ("failed", expected)
+        assert not (work / "f").exists()
     else:
-        assert done["error"]["kind"] == "protocol"
+        said = (done["state"], done["totalBytes"], done["lengthVerified"])
+        assert said == ("completed", len(expected), True)
+        assert (work / "f").read_bytes() == expected
 
 
 # Names and destinations

@@ -149,7 +149,15 @@ import Testing
     }
 
     @Test(arguments: [
-        gateRow("gzip on the way", new, Stage.head(200, ["Content-Encoding": "gzip"]), .fail(.protocol)),
+        gateRow(
+            "gzip on the way", new, Stage.head(200, ["Content-Encoding": "gzip", "Content-Length": "9"]), .fresh(nil)),
+        gateRow("deflate on the way", new, Stage.head(203, ["Content-Encoding": "Deflate"]), .fresh(nil)),
+        gateRow(
+            "gzip on the way, with the length of the compressed bytes over the limit",
+            GateContext(maxFileByteCount: 8), Stage.head(200, ["Content-Encoding": "gzip", "Content-Length": "9"]),
+            .fresh(nil)),
+        gateRow("br on the way", new, Stage.head(200, ["Content-Encoding": "br"]), .fail(.protocol)),
+        gateRow("gzip twice", new, Stage.head(200, ["Content-Encoding": "gzip, gzip"]), .fail(.protocol)),
         gateRow(
             "gzip as a label", GateContext(urlPath: "/a.tar.gz"),
             Stage.head(200, ["Content-Encoding": "gzip", "Content-Length": "9"]), .fresh(9)),
@@ -159,7 +167,20 @@ import Testing
         gateRow(
             "br on a .gz", GateContext(urlPath: "/a.tar.gz"), Stage.head(200, ["Content-Encoding": "br"]),
             .fail(.protocol)),
-        gateRow("gzip on the way, bytes held", asked, Stage.head(200, ["Content-Encoding": "gzip"]), .fail(.protocol)),
+        gateRow(
+            "gzip on the way, bytes held", asked,
+            Stage.head(200, ["Content-Encoding": "gzip", "ETag": "W/\"v1\"", "Content-Length": "99"]),
+            .restarted(.validatorChanged)),
+        gateRow(
+            "gzip on the way, the same validator", asked,
+            Stage.head(200, ["Content-Encoding": "gzip", "Content-Length": "150"]), .withoutIfRange),
+        gateRow(
+            "gzip on the way again",
+            Stage.resuming {
+                $0.asked = nil; $0.entity?.contentEncoding = "gzip"
+            },
+            Stage.head(200, ["Content-Encoding": "gzip"]), .restarted(.encodedResponse)),
+        gateRow("br on the way, bytes held", asked, Stage.head(200, ["Content-Encoding": "br"]), .fail(.protocol)),
         gateRow(
             "web page with new length", asked,
             Stage.head(200, ["Content-Type": "text/html; charset=utf-8", "Content-Length": "9"], bare: true), .needsURL),
@@ -204,6 +225,9 @@ import Testing
             Row(
                 "compressed file",
                 (GateContext(urlPath: "/a.gz"), Stage.head(200, ["Content-Length": "9", "Content-Encoding": "gzip"])),
+                Quality(true, false)),
+            Row(
+                "compressed on its way, until close", (new, Stage.head(200, ["Content-Encoding": "gzip"])),
                 Quality(true, false)),
             Row(
                 "ranges ignored", (Stage.resuming { $0.asked?.ifRange = nil }, Stage.head(200, sameFile)),

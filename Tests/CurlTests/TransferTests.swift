@@ -128,15 +128,6 @@ struct TransferTests {
         #expect(fetched.body == Array("gone".utf8))
     }
 
-    @Test func `an encoded body is not decoded`() async throws {
-        let server = try ScriptedServer { _ in
-            .status(200, fields: [("Content-Encoding", "gzip")], body: Array("not gzip".utf8))
-        }
-        let fetched = try await Client().fetch(server.url("/"))
-        #expect(fetched.outcome == .finished)
-        #expect(fetched.body == Array("not gzip".utf8))
-    }
-
     @Test func `the request carries fields, range and credentials and asks for identity`() async throws {
         let server = try ScriptedServer { _ in .file(Array("0123456789".utf8), etag: "\"v1\"") }
         let fetched = try await Client().fetch(server.url("/a?b=c")) {

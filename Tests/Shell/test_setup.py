@@ -12,7 +12,7 @@ import pytest
 from scripted_server import ScriptedServer
 from shell_support import CLIENT, Fakes, Shell
 
-PACKAGES = "libcurl4-openssl-dev libjansson-dev libsqlite3-dev libssl-dev jq ca-certificates"
+PACKAGES = "libcurl4-openssl-dev libjansson-dev libsqlite3-dev libssl-dev zlib1g-dev jq ca-certificates"
 
 
 class Repository:

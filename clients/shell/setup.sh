@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154  # `top` and `program` are set there
 
 # Debian packages: to build with, and to run with. The certificates are what https is checked against.
-setup_packages=(libcurl4-openssl-dev libjansson-dev libsqlite3-dev libssl-dev jq ca-certificates)
+setup_packages=(libcurl4-openssl-dev libjansson-dev libsqlite3-dev libssl-dev zlib1g-dev jq ca-certificates)
 setup_binary=$top/.build-release/release/towline
 # Its time is that of the sources that were built last.
 setup_stamp=$top/.build-release/towline-get.stamp

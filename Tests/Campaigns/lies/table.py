@@ -21,6 +21,7 @@ A `|` between two words: the one or the other.
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -208,12 +209,16 @@ def whole(
             "less": total - total // 3,
             "more": total + 100,
         }
+        zipped = gzip.compress(data, 1, mtime=0)
         bodies = {
             "all": data,
             "rest": data[first:],
             "until": data[:first],
             "half": data[: total // 2],
-            "gzip": gzip.compress(data, 1, mtime=0),
+            "gzip": zipped,
+            "cut gzip": zipped[:-1],
+            "damaged gzip": zipped[:-8] + bytes([zipped[-8] ^ 1]) + zipped[-7:],
+            "deflate": zlib.compress(data, 1),
             "nothing": b"",
         }
         answer = Answer(status, ask.version.fields, bodies[body], framing, behind=behind).drop(*without)
@@ -347,7 +352,9 @@ TABLE_OF_STATUS = (
     Lie("200 with all and a range", PART, whole(("Content-Range", "bytes {first}-{last}/{total}")), WHOLE),
     Lie("200 with what is there already", PART, whole(body="until"), TOLD, TOLD, needs_length=True, may_be_cut=False),
     Lie("200 and nothing", PART, whole(body="nothing"), TOLD, TOLD, needs_length=True, may_be_cut=False),
-    Lie("200 as gzip", PART, whole(("Content-Encoding", "gzip"), body="gzip"), PROTOCOL, PROTOCOL),
+    Lie("200 as gzip", PART, whole(("Content-Encoding", "gzip"), body="gzip"), WHOLE, validators=PROVEN, may_be_cut=False),
+    Lie("200 as deflate", PART, whole(("Content-Encoding", "deflate"), body="deflate"), WHOLE, validators=PROVEN, may_be_cut=False),
+    Lie("200 as br", PART, whole(("Content-Encoding", "br"), body="gzip"), PROTOCOL, PROTOCOL),
     Lie("203 to a range", PART, whole(status=203), WHOLE),
     Lie("416 though it could", PART, says(416, ("Content-Range", "bytes */{total}")), WHOLE),
     Lie("416 without a range", PART, says(416), WHOLE),
@@ -404,7 +411,10 @@ TABLE_OF_BEGINNINGS = (
     Lie("206 unasked, no total", EVERY, first_part("bytes {first}-{last}/*", 0.5), HONEST),
     Lie("206 unasked, from the middle", EVERY, first_part("bytes {first}-{last}/{total}", start=1), PROTOCOL, fresh=PROTOCOL),
     Lie("206 unasked, no Content-Range", EVERY, first_part(None), PROTOCOL, fresh=PROTOCOL),
-    Lie("gzip at once", EVERY, whole(("Content-Encoding", "gzip"), body="gzip"), PROTOCOL, fresh=PROTOCOL),
+    Lie("gzip at once", EVERY, whole(("Content-Encoding", "gzip"), body="gzip"), HONEST),
+    Lie("a cut gzip at once", EVERY, whole(("Content-Encoding", "gzip"), body="cut gzip"), INCOMPLETE, fresh=INCOMPLETE, always=True),
+    Lie("a damaged gzip at once", EVERY, whole(("Content-Encoding", "gzip"), body="damaged gzip"), PROTOCOL, fresh=PROTOCOL, always=True),
+    Lie("br at once", EVERY, whole(("Content-Encoding", "br"), body="gzip"), PROTOCOL, fresh=PROTOCOL),
     Lie("416 at once", EVERY, says(416, ("Content-Range", "bytes */{total}")), RANGE_UNSUPPORTED, fresh=RANGE_UNSUPPORTED),
     Lie("a length of letters", EVERY, whole(("Content-Length", "12abc")), PROTOCOL, fresh=PROTOCOL),
     Lie("a negative length", EVERY, whole(("Content-Length", "-1")), PROTOCOL, fresh=PROTOCOL),
