@@ -38,6 +38,22 @@ package enum DownloadPhase: String, Sendable, CaseIterable {
     case finalizing
 }
 
+/// Where a download stands, as the wire shows it.
+package struct DownloadStatus: Equatable, Hashable, Sendable {
+    /// The state proper.
+    package var state: DownloadState
+    /// Only while waiting or paused.
+    package var reason: StateReason?
+    /// Only while active.
+    package var phase: DownloadPhase?
+
+    package init(_ state: DownloadState, reason: StateReason? = nil, phase: DownloadPhase? = nil) {
+        self.state = state
+        self.reason = reason
+        self.phase = phase
+    }
+}
+
 /// What the user wants of a download, whatever it does right now.
 package enum DownloadIntent: String, Sendable, CaseIterable {
     case run

@@ -4,20 +4,11 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// Body bytes on their way to the file: gathering, writes, marks, checkpoints.
+/// Body bytes on their way to the file: gathering, writes, marks.
 ///
 /// No byte is handed to the file worker before the record that names the partial and its entity is committed, so that a
 /// mark never speaks of a version that the record does not know.
 extension DownloadEngine {
-    /// A buffer leaves for the disk after this long even if it is not full.
-    static let flushAgeNanoseconds: Int64 = 1_000_000_000
-    static let tickNanoseconds: Int64 = 250_000_000
-    /// A tick as late as this tells that the process did not run.
-    static let standstillNanoseconds: Int64 = 500_000_000
-    /// A checkpoint is due when both have passed since the last.
-    static let checkpointByteCount: Int64 = 8 << 20
-    static let checkpointNanoseconds: Int64 = 2_000_000_000
-
     /// Hands a file job over; the handler runs in a later turn.
     func submit(_ job: FileJob, volume: VolumeID? = nil, then handler: @escaping (FileOutcome) -> Void = { _ in }) {
         lastFileTicket += 1
@@ -215,7 +206,7 @@ extension DownloadEngine {
     }
 
     /// Keeps only some of the bytes, in memory and in the record.
-    private func forget(_ download: Download, keeping ranges: ByteRangeSet) {
+    func forget(_ download: Download, keeping ranges: ByteRangeSet) {
         dropGathered(download)
         download.partial.wholeByteCountOnItsWay = 0
         download.partial.setRanges(ranges)
@@ -246,107 +237,5 @@ extension DownloadEngine {
         // What the marks say of the last attempt is as true of this one.  Not read from the record here: that would be
         // a second access to it within the first, which traps.
         download.record.written?.attempt = attempt
-    }
-
-    // MARK: - Housekeeping
-
-    /// Keeps the tick going while anything is transferred.
-    func startTicking() {
-        guard !isTicking else { return }
-        isTicking = true
-        tickDueAt = now + Self.tickNanoseconds
-        timers.add(.tick, due: tickDueAt)
-    }
-
-    /// The process stood still (SIGSTOP, a debugger, a suspended virtual machine): what has come meanwhile is still to be
-    /// read, so that nobody's silence is counted for that time.
-    private func forgiveStandstill() {
-        let lateness = now - tickDueAt
-        guard lateness >= Self.standstillNanoseconds else { return }
-        for download in transferring.values { download.exchange?.lastNewsAt += lateness }
-    }
-
-    func tick() {
-        isTicking = false
-        forgiveStandstill()
-        for download in Array(transferring.values) {
-            guard let exchange = download.exchange, !hasStalled(download, exchange), exchange.plan != nil else {
-                continue
-            }
-            if now - exchange.lastFlushAt >= Self.flushAgeNanoseconds, exchange.transfer.bufferedByteCount > 0 {
-                collectAll(download, exchange)
-                pumpPartial(download)
-                supplyBuffers(download)
-            }
-            download.speed.record(nowNanoseconds: now, byteCount: download.transferredByteCount)
-            advancedIDs.insert(download.id)
-            if download.partial.bytesSinceCheckpoint >= Self.checkpointByteCount,
-                now - download.partial.lastCheckpointNanoseconds >= Self.checkpointNanoseconds
-            {
-                checkpoint(download)
-            }
-        }
-        if !transferring.isEmpty { startTicking() }
-    }
-
-    /// Ends a connected transfer that nothing has come from for too long; libcurl's own timer is late by seconds.
-    private func hasStalled(_ download: Download, _ exchange: Exchange) -> Bool {
-        let limit = download.options.stallTimeoutMilliseconds * 1_000_000
-        // One that waits for our buffers does not stall, and connecting has a limit of its own.
-        guard limit > 0, !exchange.transfer.isPaused, now - exchange.lastNewsAt >= limit,
-            exchange.transfer.metrics.preTransferMicroseconds > 0
-        else { return false }
-        let message = "no data came from \(exchange.url.host):\(exchange.url.port) for \(limit / 1_000_000) ms"
-        attemptFailed(download, DownloadFailure(.stalled, message, isRetryable: true))
-        return true
-    }
-
-    /// Makes what is written durable, beside the flow: first the flush, then the record.
-    func checkpoint(_ download: Download) {
-        guard let file = download.partial.file, !download.partial.isCheckpointing else { return }
-        let written = download.partial.written
-        let attempt = download.record.attempt
-        download.partial.isCheckpointing = true
-        download.partial.bytesSinceCheckpoint = 0
-        download.partial.lastCheckpointNanoseconds = now
-        submit(.checkpoint(file)) { [self] outcome in
-            download.partial.isCheckpointing = false
-            guard attempt == download.record.attempt, downloads[download.id] === download else { return }
-            switch outcome {
-            case .synchronized: noteDurable(download, written)
-            case .failed(let error): if download.partial.file === file { flushFailed(download, error) }
-            default: note(.error, "unexpected answer to a checkpoint", download)
-            }
-        }
-    }
-
-    private func noteDurable(_ download: Download, _ ranges: ByteRangeSet) {
-        download.partial.durable = download.partial.durable.union(ranges)
-        download.record.durable = download.partial.durable
-        let save = ProgressSave(
-            id: download.id,
-            attempt: download.record.attempt,
-            durable: download.record.durable,
-            transferredByteCount: download.transferredByteCount,
-            wastedByteCount: download.record.wastedByteCount
-        )
-        submit(.saveProgress(save)) { [self] outcome in
-            if case .failed(let error) = outcome { note(.warn, "cannot save progress: \(error.message)", download) }
-        }
-    }
-
-    /// A failed flush may have dropped any page since the last good one: only what was durable before counts.
-    func flushFailed(_ download: Download, _ error: FileError) {
-        countingLosses(of: download) {
-            dropExchange(download)
-            forget(download, keeping: download.partial.durable)
-        }
-        // The session file must not go on claiming what may be gone.
-        if let file = download.partial.file, let slot = download.partial.slot,
-            let record = progressRecord(download, download.partial.durable)
-        {
-            submit(.mark(file, Mark(sink: store.session, bytes: ProgressSlot.encode(record), slot: slot)))
-        }
-        diskFailed(download, error)
     }
 }

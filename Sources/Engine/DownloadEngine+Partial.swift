@@ -4,122 +4,8 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// The partial file itself: its name, making it, opening it again, letting it go.
+/// The partial file itself: making it, giving it its name, letting it go.
 extension DownloadEngine {
-    /// How many numbered names are tried for a file, or for its partial.
-    static let maxNumber = 100
-
-    // MARK: - The name
-
-    /// Gives a download without a path its name, from the response; then goes on with what waits for it.
-    func settleName(_ download: Download) {
-        guard !download.isNaming, let directory = download.record.requestedDirectory else { return }
-        download.isNaming = true
-        let name = download.record.suggestedFileName ?? FileName.suggested(contentDisposition: nil, urlPath: "")
-        tryName(download, directory: directory, name: name, number: 0)
-    }
-
-    /// Tries `name`, then `name (1)` and so on where the download may be renamed.
-    private func tryName(_ download: Download, directory: String, name: String, number: Int) {
-        let candidate = number == 0 ? name : FileName.numbered(name, number)
-        submit(.inspect(directory: directory, name: candidate, partialName: candidate + FileName.partialSuffix)) {
-            [self] outcome in
-            if !isRunning(download) {
-                download.isNaming = false
-                return quieted(download)
-            }
-            switch outcome {
-            case .inspected(let status): nameInspected(download, directory, name, number, status)
-            case .failed(let error):
-                download.isNaming = false
-                diskFailed(download, error)
-            default: download.isNaming = false
-            }
-        }
-    }
-
-    private func nameInspected(
-        _ download: Download, _ directory: String, _ name: String, _ number: Int, _ status: DestinationStatus
-    ) {
-        if case .present(let volume) = status.directory { download.volume = volume }
-        let path = joined(directory, number == 0 ? name : FileName.numbered(name, number))
-        let mayRename = download.record.ifExists == .rename && number < Self.maxNumber
-        switch (status.atName, download.record.ifExists) {
-        case (.nothing, _), (.regular, .overwrite): claim(download, directory, name, number, path)
-        case (.regular, .skip): skip(download, path: path)
-        case _ where mayRename: tryName(download, directory: directory, name: name, number: number + 1)
-        default: nameRefused(download, DownloadFailure(.destinationConflict, "\(path) exists", isRetryable: false))
-        }
-    }
-
-    private func claim(_ download: Download, _ directory: String, _ name: String, _ number: Int, _ path: String) {
-        submit(.claimDestination(id: download.id, path: path)) { [self] outcome in
-            if download.record.state.isFinal {
-                download.isNaming = false
-                return quieted(download)
-            }
-            switch outcome {
-            case .saved(let revision):
-                download.record.revision = revision
-                download.isNaming = false
-                download.record.path = path
-                download.record.partialPath = path + FileName.partialSuffix
-                markDirty(download)
-                // Bytes may have come meanwhile, or a pause.
-                pumpPartial(download)
-                quieted(download)
-                bodyProgressed(download)
-            case .destinationConflict(let id):
-                if download.record.ifExists == .rename, number < Self.maxNumber {
-                    return tryName(download, directory: directory, name: name, number: number + 1)
-                }
-                nameRefused(
-                    download,
-                    DownloadFailure(.destinationConflict, "the download \(id) holds \(path)", isRetryable: false))
-            default:
-                nameRefused(download, DownloadFailure(.storage, "the state could not be saved", isRetryable: true))
-            }
-        }
-    }
-
-    private func nameRefused(_ download: Download, _ failure: DownloadFailure) {
-        download.isNaming = false
-        countingLosses(of: download) {
-            dropExchange(download)
-            dropGathered(download)
-        }
-        // It may have been paused without waiting for its name.
-        if isRunning(download) {
-            if failure.isRetryable { attemptFailed(download, failure) } else { fail(download, failure) }
-        }
-        quieted(download)
-    }
-
-    /// `ifExists: skip` met a file: nothing is to be downloaded.
-    private func skip(_ download: Download, path: String) {
-        download.isNaming = false
-        dropGathered(download)
-        stop(download)
-        download.record.path = path
-        download.record.transfer = TransferOrigin(mode: .unchanged, offset: 0)
-        change(download, to: .completed)
-        quieted(download)
-    }
-
-    /// False once a command or a failure has come between: then what was begun for it leads nowhere.
-    func isRunning(_ download: Download) -> Bool {
-        switch download.record.state {
-        case .active, .waiting, .queued: true
-        case .paused, .failed, .completed, .canceled: false
-        }
-    }
-
-    func joined(_ directory: String, _ name: String) -> String {
-        directory.hasSuffix("/") ? directory + name : directory + "/" + name
-    }
-
-    // MARK: - Making it
-
     func createPartial(_ download: Download) {
         guard let path = download.record.partialPath else { return }
         let token = download.partial.beginOpening()
@@ -181,7 +67,7 @@ extension DownloadEngine {
         bodyProgressed(download)
     }
 
-    private func hold(_ download: Download, _ file: OpenFile) {
+    func hold(_ download: Download, _ file: OpenFile) {
         download.partial.file = file
         download.partial.lastCheckpointNanoseconds = now
         download.partial.bytesSinceCheckpoint = 0
@@ -221,7 +107,7 @@ extension DownloadEngine {
 
     /// A file that is not ours has the partial's name: takes the next; false when that was the last.
     @discardableResult
-    private func takeNextPartialName(_ download: Download) -> Bool {
+    func takeNextPartialName(_ download: Download) -> Bool {
         guard let path = download.record.path, download.partialNumber < Self.maxNumber else { return false }
         download.partialNumber += 1
         download.record.partialPath = partialNames(path)[download.partialNumber - 1]
@@ -239,127 +125,6 @@ extension DownloadEngine {
         pumpPartial(download)
         quieted(download)
         bodyProgressed(download)
-    }
-
-    // MARK: - Opening it again
-
-    /// The names that a partial of that destination may have, in order of preference.
-    func partialNames(_ path: String) -> [String] {
-        [path + FileName.partialSuffix] + (2...Self.maxNumber).map { "\(path).\($0)\(FileName.partialSuffix)" }
-    }
-
-    /// Opens the partial of an earlier run and finds out which of its bytes may be counted on; then connects.
-    func openPartial(_ download: Download) {
-        guard let name = download.record.partialPath else { return connect(download) }
-        // One that was taken over may have been renamed without the record knowing.
-        let others = download.record.path.map { partialNames($0).prefix(2).filter { $0 != name } } ?? []
-        openPartial(download, named: [name] + others)
-    }
-
-    /// - Parameter missing: why the record's own name led nowhere.
-    private func openPartial(_ download: Download, named names: [String], missing: FileError? = nil) {
-        let token = download.partial.beginOpening()
-        let generation = download.generation
-        let identity = download.record.partial
-        let job = FileJob.openPartial(path: names[0], expected: identity)
-        afterClosing(identity) { [self] in
-            submit(job, volume: identity.map { VolumeID($0) }) { [self] outcome in
-                if token == download.partial.openingToken { download.partial.stage = .closed }
-                if token == download.partial.openingToken, generation == download.generation {
-                    let isMissing =
-                        if case .failed(let error) = outcome {
-                            error.errno == .noEntry || (missing != nil && error.reason == .replaced)
-                        } else { false }
-                    guard isMissing, case .failed(let error) = outcome else {
-                        return partialOpened(download, outcome)
-                    }
-                    if names.count > 1, identity != nil {
-                        return openPartial(download, named: Array(names.dropFirst()), missing: missing ?? error)
-                    }
-                    partialOpened(download, .failed(missing ?? error))
-                } else if case .opened(let opened) = outcome {
-                    close(opened.file)
-                }
-                quieted(download)
-            }
-        }
-    }
-
-    private func partialOpened(_ download: Download, _ outcome: FileOutcome) {
-        switch outcome {
-        case .opened(let opened):
-            let trusted = trustedRanges(download, opened)
-            let isLess = trusted != download.partial.claimed
-            hold(download, opened.file)
-            download.record.partialPath = opened.file.path
-            download.partial.stage = .ready
-            if isLess {
-                download.lossReason = trusted.isEmpty ? .partialDamaged : nil
-                uncount(download, keeping: trusted)
-            }
-            download.partial.setRanges(trusted)
-            // Opening has flushed them.
-            download.partial.durable = trusted
-            download.record.durable = trusted
-            download.record.written = nil
-            markDirty(download)
-            if trusted.isEmpty {
-                discardFile(download)
-                connect(download)
-            } else {
-                reserveRoom(download, opened.file)
-            }
-        case .failed(let error) where error.errno == .noEntry:
-            lookForDirectory(download, error)
-        case .failed(let error) where error.reason == .replaced:
-            takeNextPartialName(download)
-            losePartial(download, .partialDamaged)
-        case .failed(let error): diskFailed(download, error)
-        default: note(.error, "unexpected answer to opening a file", download)
-        }
-    }
-
-    /// Reserves what an earlier run could not, or another disk has not, before a byte is asked for.
-    private func reserveRoom(_ download: Download, _ file: OpenFile) {
-        guard let total = download.record.entity?.totalByteCount, total > 0 else { return connect(download) }
-        let generation = download.generation
-        submit(.reserve(file, byteCount: total)) { [self] outcome in
-            guard generation == download.generation else { return }
-            if case .failed(let error) = outcome { return diskFailed(download, error) }
-            connect(download)
-        }
-    }
-
-    private func trustedRanges(_ download: Download, _ opened: OpenedPartial) -> ByteRangeSet {
-        let file = opened.file
-        let ranges =
-            opened.pendingError == nil
-            ? download.record.trustedRanges(bootID: bootID, mountID: file.mountID, partial: file.identity)
-            : download.record.durable
-        return ranges.clipped(to: opened.byteCount)
-    }
-
-    /// The partial is missing: alone, or with the directory it was in, which may be on a disk that comes back.
-    private func lookForDirectory(_ download: Download, _ error: FileError) {
-        let (directory, _) = split(.file(path: error.path))
-        let generation = download.generation
-        submit(.inspect(directory: directory, name: nil, partialName: nil)) { [self] outcome in
-            guard generation == download.generation else { return }
-            if case .inspected(let status) = outcome, case .present = status.directory {
-                return losePartial(download, .partialMissing)
-            }
-            diskFailed(download, error)
-        }
-    }
-
-    private func losePartial(_ download: Download, _ why: TransferOrigin.Why) {
-        if !download.partial.claimed.isEmpty {
-            download.lossReason = why
-            download.record.wastedByteCount += download.partial.claimed.byteCount
-        }
-        download.record.partial = nil
-        uncount(download, keeping: ByteRangeSet())
-        connect(download)
     }
 
     // MARK: - Letting it go

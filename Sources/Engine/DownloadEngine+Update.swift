@@ -43,7 +43,7 @@ extension DownloadEngine {
                     }
                 }
                 pipeline.block()
-                find(id, mayAsk: true) { [self] result in
+                find(id) { [self] result in
                     switch result {
                     case .success(let download): apply(update, to: download, reply)
                     case .failure(let error): endUpdate { reply(.failure(error)) }
@@ -59,39 +59,25 @@ extension DownloadEngine {
     }
 
     /// Finds a download that may be updated, taking it over where it is nobody's.
-    private func find(_ id: String, mayAsk: Bool, then body: @escaping (Result<Download, EngineError>) -> Void) {
-        if let held = downloads[id] {
-            if held.isPublishing {
-                return held.afterPublishing.append { [self] in find(id, mayAsk: mayAsk, then: body) }
-            }
-            if !held.record.state.isFinal { return body(.success(held)) }
-            if !held.isUnsaved { return answer { [self] in find(id, mayAsk: mayAsk, then: body) } }
-        }
-        submit(.get(id: id)) { [self] outcome in
-            switch outcome {
-            case .loaded(let loaded) where loaded.ownership == .other && mayAsk:
-                askForHandover(id) { [self] _ in find(id, mayAsk: false, then: body) }
-            case .loaded(let loaded) where loaded.ownership == .other: body(.failure(.lockedElsewhere(id: id)))
-            case .loaded(let loaded):
-                let state = loaded.record.state
-                if state == .completed || state == .canceled {
-                    return body(.failure(.notUpdatable(id: id, state: state)))
-                }
-                adopt(id, then: body)
-            case .notFound: body(.failure(.downloadNotFound(id: id)))
-            case .failed(let error): body(.failure(.storageFailure(message: error.message)))
-            default: body(.failure(.storageFailure(message: "unexpected answer to a look-up")))
+    private func find(_ id: String, then body: @escaping (Result<Download, EngineError>) -> Void) {
+        lookUp(id) { [self] found in
+            switch found {
+            case .success(.held(let download)):
+                body(updatable(download.record).map { _ in download })
+            case .success(.stored(let loaded)) where loaded.ownership == .other:
+                body(.failure(.lockedElsewhere(id: id)))
+            case .success(.stored(let loaded)):
+                if case .failure(let error) = updatable(loaded.record) { return body(.failure(error)) }
+                adopt(id) { [self] adopted in body(adopted.map(hold)) }
+            case .failure(let error): body(.failure(error))
             }
         }
     }
 
-    private func adopt(_ id: String, then body: @escaping (Result<Download, EngineError>) -> Void) {
-        submit(.adopt(id: id)) { [self] outcome in
-            switch outcome {
-            case .loaded(let adopted): body(.success(hold(adopted)))
-            case .ownedElsewhere: body(.failure(.lockedElsewhere(id: id)))
-            default: body(.failure(.storageFailure(message: "the download could not be taken over")))
-            }
+    private func updatable(_ record: DownloadRecord) -> Result<Void, EngineError> {
+        switch record.state {
+        case .completed, .canceled: .failure(.notUpdatable(id: record.id, state: record.state))
+        case .queued, .active, .waiting, .paused, .failed: .success(())
         }
     }
 

@@ -1,0 +1,169 @@
+internal import Core
+internal import Store
+
+/// What pause, resume and cancel do to one download.
+extension DownloadEngine {
+    /// How long a pause waits for bytes on their way to a slow disk before it is answered without them.
+    static let quietLimitNanoseconds: Int64 = 200_000_000
+
+    /// Performs on one download, taking it over first where it is nobody's.
+    func perform(_ run: CommandRun, on id: String, then next: @escaping () -> Void) {
+        lookUp(id) { [self] found in
+            switch found {
+            case .success(.held(let download)): apply(run, to: download, then: next)
+            case .success(.stored(let loaded)): applyToStored(run, loaded, then: next)
+            case .failure(let error):
+                run.fail(id, error)
+                next()
+            }
+        }
+    }
+
+    private func applyToStored(_ run: CommandRun, _ loaded: LoadedRecord, then next: @escaping () -> Void) {
+        let record = loaded.record
+        run.matchedCount += 1
+        // One that is over has no owner but for the moment in which its partial is removed.
+        if loaded.ownership == .other, !record.state.isFinal {
+            run.fail(record.id, .lockedElsewhere(id: record.id))
+            return next()
+        }
+        switch CommandPolicy.outcome(of: run.command, in: record.state) {
+        case .unchanged:
+            run.snapshot = snapshot(of: loaded)
+            guard run.command == .pause, record.intent == .run, record.reason == .interrupted else { return next() }
+            keepPaused(record.id, run, then: next)
+        case .invalid, .gone:
+            run.fail(record.id, .invalidState(id: record.id, state: record.state, command: run.command))
+            next()
+        case .change:
+            adopt(record.id) { [self] result in
+                switch result {
+                case .success(let adopted):
+                    // `apply` counts it again.
+                    run.matchedCount -= 1
+                    applyToAdopted(run, adopted, then: next)
+                case .failure(let error):
+                    run.fail(record.id, error)
+                    next()
+                }
+            }
+        }
+    }
+
+    /// A failed download has let go of its destination: another one may hold it by now.
+    private func applyToAdopted(_ run: CommandRun, _ adopted: LoadedRecord, then next: @escaping () -> Void) {
+        let id = adopted.record.id
+        guard run.command == .resume, adopted.record.state == .failed, let path = adopted.record.path else {
+            return apply(run, to: hold(adopted), then: next)
+        }
+        submit(.claimDestination(id: id, path: path)) { [self] outcome in
+            if case .saved = outcome { return apply(run, to: hold(adopted), then: next) }
+            if case .destinationConflict(let holder) = outcome {
+                run.fail(id, .destinationHeld(path: path, id: holder))
+            } else {
+                run.fail(id, .storageFailure(message: "the download could not be taken over"))
+            }
+            submit(.release(id: id)) { _ in }
+            next()
+        }
+    }
+
+    private func apply(_ run: CommandRun, to download: Download, then next: @escaping () -> Void) {
+        let record = download.record
+        run.matchedCount += 1
+        switch CommandPolicy.outcome(of: run.command, in: record.state) {
+        case .unchanged:
+            noteIntent(run, download)
+            run.snapshot = snapshot(of: download)
+            next()
+        case .invalid, .gone:
+            run.fail(download.id, .invalidState(id: download.id, state: record.state, command: run.command))
+            next()
+        case .change(let status):
+            switch run.command {
+            case .pause: pause(download, run, status, then: next)
+            case .resume:
+                resume(download, run, status)
+                next()
+            case .cancel:
+                cancel(download, run, status)
+                next()
+            case .remove: next()
+            }
+        }
+    }
+
+    /// Makes a pause by interruption the user's own; to whom it was paused before and is after.
+    private func keepPaused(_ id: String, _ run: CommandRun, then next: @escaping () -> Void) {
+        adopt(id) { [self] result in
+            switch result {
+            case .success(let adopted):
+                let download = hold(adopted)
+                download.record.reason = .user
+                noteIntent(run, download)
+                run.snapshot = snapshot(of: download)
+            case .failure(let error): run.fail(id, error)
+            }
+            next()
+        }
+    }
+
+    /// A pause of what an interruption has paused changes nothing now, but it is not to go on by itself any more.
+    private func noteIntent(_ run: CommandRun, _ download: Download) {
+        guard run.command == .pause else { return }
+        run.noted.append(download)
+        guard download.record.intent != .paused else { return }
+        download.record.intent = .paused
+        markDirty(download)
+    }
+
+    private func pause(
+        _ download: Download, _ run: CommandRun, _ status: DownloadStatus, then next: @escaping () -> Void
+    ) {
+        download.record.intent = .paused
+        stop(download)
+        let generation = download.generation
+        whenQuiet(download) { [self] in
+            // A failure on the way to the disk came first: judge the command anew.
+            guard generation == download.generation else { return perform(run, on: download.id, then: next) }
+            closeFile(download)
+            changed(run, download, to: status)
+            next()
+        }
+        limitQuietWait(download, nanoseconds: Self.quietLimitNanoseconds)
+    }
+
+    private func resume(_ download: Download, _ run: CommandRun, _ status: DownloadStatus) {
+        download.record.intent = .run
+        download.record.failureCount = 0
+        download.roomAskedAt = now
+        if download.record.state == .failed {
+            // The bytes went with the failure; the transfer that replaces them says why.
+            if download.record.failure?.kind == .checksumMismatch { download.lossReason = .checksumMismatch }
+            download.record.failure = nil
+            beginAttempt(download)
+        }
+        changed(run, download, to: status)
+        run.afterAnswer.append { [self] in enqueue(download) }
+    }
+
+    private func cancel(_ download: Download, _ run: CommandRun, _ status: DownloadStatus) {
+        countingLosses(of: download) {
+            dropExchange(download)
+            dropGathered(download)
+            download.partial.wholeByteCountOnItsWay = 0
+            stop(download)
+            if run.deletesPartial { discardPartial(download) }
+        }
+        changed(run, download, to: status)
+    }
+
+    /// Changes the state; the event follows the answer.
+    private func changed(_ run: CommandRun, _ download: Download, to status: DownloadStatus) {
+        change(download, to: status.state, reason: status.reason, phase: status.phase, isTold: false)
+        let snapshot = snapshot(of: download)
+        run.snapshot = snapshot
+        run.changed.append(download)
+        run.afterAnswer.append { [self] in outbox.append(.event(snapshot)) }
+    }
+}

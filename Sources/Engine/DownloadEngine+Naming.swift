@@ -1,0 +1,118 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// Which name a file without one gets, and which one its partial has until then.
+extension DownloadEngine {
+    /// How many numbered names are tried for a file, or for its partial.
+    static let maxNumber = 100
+
+    /// Gives a download without a path its name, from the response; then goes on with what waits for it.
+    func settleName(_ download: Download) {
+        guard !download.isNaming, let directory = download.record.requestedDirectory else { return }
+        download.isNaming = true
+        let name = download.record.suggestedFileName ?? FileName.suggested(contentDisposition: nil, urlPath: "")
+        tryName(download, directory: directory, name: name, number: 0)
+    }
+
+    /// Tries `name`, then `name (1)` and so on where the download may be renamed.
+    private func tryName(_ download: Download, directory: String, name: String, number: Int) {
+        let candidate = number == 0 ? name : FileName.numbered(name, number)
+        submit(.inspect(directory: directory, name: candidate, partialName: candidate + FileName.partialSuffix)) {
+            [self] outcome in
+            if !isRunning(download) {
+                download.isNaming = false
+                return quieted(download)
+            }
+            switch outcome {
+            case .inspected(let status): nameInspected(download, directory, name, number, status)
+            case .failed(let error):
+                download.isNaming = false
+                diskFailed(download, error)
+            default: download.isNaming = false
+            }
+        }
+    }
+
+    private func nameInspected(
+        _ download: Download, _ directory: String, _ name: String, _ number: Int, _ status: DestinationStatus
+    ) {
+        if case .present(let volume) = status.directory { download.volume = volume }
+        let path = joined(directory, number == 0 ? name : FileName.numbered(name, number))
+        let mayRename = download.record.ifExists == .rename && number < Self.maxNumber
+        switch (status.atName, download.record.ifExists) {
+        case (.nothing, _), (.regular, .overwrite): claim(download, directory, name, number, path)
+        case (.regular, .skip): skip(download, path: path)
+        case _ where mayRename: tryName(download, directory: directory, name: name, number: number + 1)
+        default: nameRefused(download, DownloadFailure(.destinationConflict, "\(path) exists", isRetryable: false))
+        }
+    }
+
+    private func claim(_ download: Download, _ directory: String, _ name: String, _ number: Int, _ path: String) {
+        submit(.claimDestination(id: download.id, path: path)) { [self] outcome in
+            if download.record.state.isFinal {
+                download.isNaming = false
+                return quieted(download)
+            }
+            switch outcome {
+            case .saved(let revision):
+                download.record.revision = revision
+                download.isNaming = false
+                download.record.path = path
+                download.record.partialPath = path + FileName.partialSuffix
+                markDirty(download)
+                // Bytes may have come meanwhile, or a pause.
+                pumpPartial(download)
+                quieted(download)
+                bodyProgressed(download)
+            case .destinationConflict(let id):
+                if download.record.ifExists == .rename, number < Self.maxNumber {
+                    return tryName(download, directory: directory, name: name, number: number + 1)
+                }
+                nameRefused(
+                    download,
+                    DownloadFailure(.destinationConflict, "the download \(id) holds \(path)", isRetryable: false))
+            default:
+                nameRefused(download, DownloadFailure(.storage, "the state could not be saved", isRetryable: true))
+            }
+        }
+    }
+
+    private func nameRefused(_ download: Download, _ failure: DownloadFailure) {
+        download.isNaming = false
+        countingLosses(of: download) {
+            dropExchange(download)
+            dropGathered(download)
+        }
+        // It may have been paused without waiting for its name.
+        if isRunning(download) {
+            if failure.isRetryable { attemptFailed(download, failure) } else { fail(download, failure) }
+        }
+        quieted(download)
+    }
+
+    /// `ifExists: skip` met a file: nothing is to be downloaded.
+    private func skip(_ download: Download, path: String) {
+        download.isNaming = false
+        dropGathered(download)
+        stop(download)
+        download.record.path = path
+        download.record.transfer = TransferOrigin(mode: .unchanged, offset: 0)
+        change(download, to: .completed)
+        quieted(download)
+    }
+
+    /// False once a command or a failure has come between: then what was begun for it leads nowhere.
+    func isRunning(_ download: Download) -> Bool {
+        switch download.record.state {
+        case .active, .waiting, .queued: true
+        case .paused, .failed, .completed, .canceled: false
+        }
+    }
+
+    func joined(_ directory: String, _ name: String) -> String {
+        directory.hasSuffix("/") ? directory + name : directory + "/" + name
+    }
+}

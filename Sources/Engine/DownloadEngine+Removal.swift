@@ -1,0 +1,93 @@
+internal import Core
+internal import Files
+internal import Platform
+internal import Store
+
+/// `remove`: what is over is forgotten, and what it would leave behind is deleted.
+extension DownloadEngine {
+    /// Forgets a download in a final state.
+    ///
+    /// - Parameter deletesFile: removes the finished file too, if it still is the one that the record knows.
+    package func remove(id: String, deletesFile: Bool, reply: @escaping Reply<Void>) {
+        pipeline.append(
+            .run { [self] in
+                if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
+                if let held = downloads[id], !held.record.state.isFinal {
+                    let error = EngineError.invalidState(id: id, state: held.record.state, command: .remove)
+                    return answer { reply(.failure(error)) }
+                }
+                // The store may not know its end yet.
+                if downloads[id]?.isUnsaved == true { retryCommit() }
+                pipeline.block()
+                removeFinal(id, deletesFile: deletesFile) { [self] result in
+                    answer { reply(result) }
+                    pipeline.unblock()
+                    pumpPipeline()
+                }
+            })
+    }
+
+    /// The file first: what a kill leaves in between is a record, which can be removed again.
+    private func removeFinal(
+        _ id: String, deletesFile: Bool, then body: @escaping (Result<Void, EngineError>) -> Void
+    ) {
+        submit(.get(id: id)) { [self] outcome in
+            guard case .loaded(let loaded) = outcome, loaded.record.state.isFinal, loaded.ownership != .other,
+                let job = removalJob(loaded.record, deletesFile: deletesFile)
+            else { return delete(id, then: body) }
+            submit(.adopt(id: id)) { [self] outcome in
+                guard case .loaded = outcome else { return removed(id, outcome, then: body) }
+                run(job, limitNanoseconds: Self.quietLimitNanoseconds) { [self] in delete(id, then: body) }
+            }
+        }
+    }
+
+    private func delete(_ id: String, then body: @escaping (Result<Void, EngineError>) -> Void) {
+        submit(.delete(id: id)) { [self] outcome in removed(id, outcome, then: body) }
+    }
+
+    private func removed(
+        _ id: String, _ outcome: StoreOutcome, then body: @escaping (Result<Void, EngineError>) -> Void
+    ) {
+        switch outcome {
+        case .deleted(_, let revision):
+            self.revision = max(self.revision, revision)
+            discards.remove(id)
+            body(.success(()))
+        case .notFound: body(.failure(.downloadNotFound(id: id)))
+        case .notFinal(let loaded):
+            body(.failure(.invalidState(id: id, state: loaded.record.state, command: .remove)))
+        case .ownedElsewhere, .notOwned: body(.failure(.lockedElsewhere(id: id)))
+        case .failed(let error):
+            submit(.release(id: id)) { _ in }
+            body(.failure(.storageFailure(message: error.message)))
+        default: body(.failure(.storageFailure(message: "unexpected answer to a removal")))
+        }
+    }
+
+    /// What removes what a forgotten download would leave; nil when there is nothing.
+    private func removalJob(_ record: DownloadRecord, deletesFile: Bool) -> FileJob? {
+        if record.state == .completed {
+            guard deletesFile, let path = record.path, let finished = record.finished else { return nil }
+            return .removeFinished(path: path, identity: finished.identity, byteCount: finished.byteCount)
+        }
+        guard let path = record.partialPath, let identity = record.partial else { return nil }
+        return .discard(path: path, identity: identity)
+    }
+
+    /// Does a job, and calls back when it is done; when it takes long, before.
+    private func run(_ job: FileJob, limitNanoseconds: Int64, then body: @escaping () -> Void) {
+        var body: (() -> Void)? = body
+        let once = {
+            let due = body
+            body = nil
+            due?()
+        }
+        submit(job) { [self] outcome in
+            // The record is gone: nobody tries again.
+            if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, nil) }
+            once()
+        }
+        timers.add(.run(once), due: now + limitNanoseconds)
+    }
+}

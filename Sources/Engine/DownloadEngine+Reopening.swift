@@ -1,0 +1,127 @@
+internal import Core
+internal import Curl
+internal import Files
+internal import Platform
+internal import Store
+
+/// Opening the partial of an earlier run again, and what of it may be counted on.
+extension DownloadEngine {
+    /// The names that a partial of that destination may have, in order of preference.
+    func partialNames(_ path: String) -> [String] {
+        [path + FileName.partialSuffix] + (2...Self.maxNumber).map { "\(path).\($0)\(FileName.partialSuffix)" }
+    }
+
+    /// Opens the partial of an earlier run and finds out which of its bytes may be counted on; then connects.
+    func openPartial(_ download: Download) {
+        guard let name = download.record.partialPath else { return connect(download) }
+        // One that was taken over may have been renamed without the record knowing.
+        let others = download.record.path.map { partialNames($0).prefix(2).filter { $0 != name } } ?? []
+        openPartial(download, named: [name] + others)
+    }
+
+    /// - Parameter missing: why the record's own name led nowhere.
+    private func openPartial(_ download: Download, named names: [String], missing: FileError? = nil) {
+        let token = download.partial.beginOpening()
+        let generation = download.generation
+        let identity = download.record.partial
+        let job = FileJob.openPartial(path: names[0], expected: identity)
+        afterClosing(identity) { [self] in
+            submit(job, volume: identity.map { VolumeID($0) }) { [self] outcome in
+                if token == download.partial.openingToken { download.partial.stage = .closed }
+                if token == download.partial.openingToken, generation == download.generation {
+                    let isMissing =
+                        if case .failed(let error) = outcome {
+                            error.errno == .noEntry || (missing != nil && error.reason == .replaced)
+                        } else { false }
+                    guard isMissing, case .failed(let error) = outcome else {
+                        return partialOpened(download, outcome)
+                    }
+                    if names.count > 1, identity != nil {
+                        return openPartial(download, named: Array(names.dropFirst()), missing: missing ?? error)
+                    }
+                    partialOpened(download, .failed(missing ?? error))
+                } else if case .opened(let opened) = outcome {
+                    close(opened.file)
+                }
+                quieted(download)
+            }
+        }
+    }
+
+    private func partialOpened(_ download: Download, _ outcome: FileOutcome) {
+        switch outcome {
+        case .opened(let opened):
+            let trusted = trustedRanges(download, opened)
+            let isLess = trusted != download.partial.claimed
+            hold(download, opened.file)
+            download.record.partialPath = opened.file.path
+            download.partial.stage = .ready
+            if isLess {
+                download.lossReason = trusted.isEmpty ? .partialDamaged : nil
+                uncount(download, keeping: trusted)
+            }
+            download.partial.setRanges(trusted)
+            // Opening has flushed them.
+            download.partial.durable = trusted
+            download.record.durable = trusted
+            download.record.written = nil
+            markDirty(download)
+            if trusted.isEmpty {
+                discardFile(download)
+                connect(download)
+            } else {
+                reserveRoom(download, opened.file)
+            }
+        case .failed(let error) where error.errno == .noEntry:
+            lookForDirectory(download, error)
+        case .failed(let error) where error.reason == .replaced:
+            takeNextPartialName(download)
+            losePartial(download, .partialDamaged)
+        case .failed(let error): diskFailed(download, error)
+        default: note(.error, "unexpected answer to opening a file", download)
+        }
+    }
+
+    /// Reserves what an earlier run could not, or another disk has not, before a byte is asked for.
+    private func reserveRoom(_ download: Download, _ file: OpenFile) {
+        guard let total = download.record.entity?.totalByteCount, total > 0 else { return connect(download) }
+        let generation = download.generation
+        submit(.reserve(file, byteCount: total)) { [self] outcome in
+            guard generation == download.generation else { return }
+            if case .failed(let error) = outcome { return diskFailed(download, error) }
+            connect(download)
+        }
+    }
+
+    private func trustedRanges(_ download: Download, _ opened: OpenedPartial) -> ByteRangeSet {
+        let file = opened.file
+        let ranges =
+            opened.pendingError == nil
+            ? download.record.trustedRanges(bootID: bootID, mountID: file.mountID, partial: file.identity)
+            : download.record.durable
+        return ranges.clipped(to: opened.byteCount)
+    }
+
+    /// The partial is missing: alone, or with the directory it was in, which may be on a disk that comes back.
+    private func lookForDirectory(_ download: Download, _ error: FileError) {
+        let (directory, _) = split(.file(path: error.path))
+        let generation = download.generation
+        submit(.inspect(directory: directory, name: nil, partialName: nil)) { [self] outcome in
+            guard generation == download.generation else { return }
+            if case .inspected(let status) = outcome, case .present = status.directory {
+                return losePartial(download, .partialMissing)
+            }
+            diskFailed(download, error)
+        }
+    }
+
+    private func losePartial(_ download: Download, _ why: TransferOrigin.Why) {
+        if !download.partial.claimed.isEmpty {
+            download.lossReason = why
+            download.record.wastedByteCount += download.partial.claimed.byteCount
+        }
+        download.record.partial = nil
+        uncount(download, keeping: ByteRangeSet())
+        connect(download)
+    }
+}

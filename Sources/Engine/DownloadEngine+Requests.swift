@@ -1,0 +1,176 @@
+internal import Core
+internal import Curl
+internal import Platform
+internal import Store
+
+/// From the queue to a request on its way: whose turn it is, what is asked for, and where.
+extension DownloadEngine {
+    static let userAgent = "towline/1.0"
+
+    /// Starts what the queue lets start.
+    func admitQueued() {
+        isAdmissionCut = false
+        guard !isSuspended else { return }
+        var parkedCount = 0
+        while let id = queue.admitNext(settings) {
+            guard let download = downloads[id], download.record.state == .queued else {
+                queue.leave(id)
+                continue
+            }
+            if waitsForRoom(download) { parkedCount += 1 } else { begin(download) }
+            isAdmissionCut = parkedCount == Self.maxMovedCount
+            if isAdmissionCut { return }
+        }
+    }
+
+    /// Puts a download at the end of the queue, as of now, or back to a place that it had.
+    func enqueue(_ download: Download, place: Int64? = nil) {
+        let host = download.source.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? ""
+        queue.add(download.id, host: host, priority: download.record.priority, place: place)
+    }
+
+    /// It has a slot: opens what is held, or connects at once when nothing is.
+    func begin(_ download: Download) {
+        change(download, to: .active, phase: .connecting)
+        download.quirks = RangeQuirks()
+        download.restartCount = 0
+        download.hasAskedEarlierLocation = false
+        download.bodyEnd = nil
+        if download.record.isFinalizing { return lookForPublished(download) }
+        if download.partial.file == nil, download.record.partial != nil {
+            openPartial(download)
+        } else {
+            connect(download)
+        }
+    }
+
+    /// Asks for what is missing, at the original URL: a redirect's target may have expired.
+    func connect(_ download: Download) {
+        // The process is ending: what is there is kept, nothing more is asked for.
+        guard !isSuspended else { return }
+        // Bytes of the last response that are not in the file yet belong to what is held: what they leave is asked for, and
+        // no other version may overtake them.
+        guard download.partial.isQuiet || (download.partial.gathered.isEmpty && download.partial.stage == .ready) else {
+            let generation = download.generation
+            return whenQuiet(download) { [self] in
+                if generation == download.generation { connect(download) }
+            }
+        }
+        guard let source = download.source else {
+            let failure = DownloadFailure(.unsupportedUrl, "the recorded URL is not usable", isRetryable: false)
+            return fail(download, failure)
+        }
+        download.cookies = CookieJar()
+        var quirks = download.quirks
+        if brokenIfRangeOrigins.contains(source.origin) { quirks.isIfRangeBroken = true }
+        let plan = ResumePlanner.plan(
+            entity: download.record.entity,
+            held: download.partial.submitted,
+            resumePolicy: download.options.resumePolicy,
+            hasChecksum: download.record.checksum != nil,
+            quirks: quirks
+        )
+        switch plan {
+        case .nothingMissing: bodyIsComplete(download)
+        case .range(let asked): sendFirst(download, to: source, asked: asked)
+        case .whole(let why):
+            download.quirks.rangesGivenUp = why
+            sendFirst(download, to: source, asked: nil)
+        }
+    }
+
+    private func sendFirst(_ download: Download, to source: ParsedURL, asked: RangeRequest?) {
+        let range = asked.map { "bytes=\($0.fieldValue)" }
+        download.trail.beginAttempt(atUnixMilliseconds: unixMilliseconds(), requestedRange: range)
+        change(download, phase: .connecting)
+        send(download, to: source, userInfo: source.userInfo, headers: download.headers, hopCount: 0, asked: asked)
+    }
+
+    /// Makes one request of a chain and hands it to libcurl.
+    func send(
+        _ download: Download,
+        to url: ParsedURL,
+        userInfo: ParsedURL.UserInfo?,
+        headers: [HeaderField],
+        hopCount: Int,
+        asked: RangeRequest?
+    ) {
+        let tag = nextTransferTag
+        nextTransferTag += 1
+        let request = TransferRequest(
+            url: url,
+            headerFields: fields(download, url, headers, asked),
+            range: asked?.fieldValue,
+            userInfo: userInfo,
+            connectTimeoutMilliseconds: download.options.connectTimeoutMilliseconds,
+            stallTimeoutMilliseconds: download.options.stallTimeoutMilliseconds,
+            receiveBufferByteCount: receiveBufferByteCount(),
+            tag: tag
+        )
+        do throws(CurlError) {
+            let transfer = try Transfer(request)
+            let exchange = Exchange(transfer: transfer, url: url, headers: headers, hopCount: hopCount, asked: asked)
+            exchange.lastFlushAt = now
+            exchange.lastNewsAt = now
+            try session.add(transfer)
+            download.exchange = exchange
+            transferring[tag] = download
+            supplyBuffers(download)
+            startTicking()
+        } catch {
+            let failure = DownloadFailure(.internal, "libcurl cannot begin: \(error.detail)", isRetryable: true)
+            attemptFailed(download, failure)
+        }
+    }
+
+    private func fields(
+        _ download: Download, _ url: ParsedURL, _ headers: [HeaderField], _ asked: RangeRequest?
+    ) -> [HeaderField] {
+        var fields = headers
+        if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("User-Agent") }) {
+            fields.append(HeaderField("User-Agent", download.options.userAgent ?? Self.userAgent))
+        }
+        if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("Cookie") }),
+            let cookies = download.cookies.header(for: url.origin)
+        {
+            fields.append(HeaderField("Cookie", cookies))
+        }
+        if let ifRange = asked?.ifRange { fields.append(HeaderField("If-Range", ifRange)) }
+        return fields
+    }
+
+    /// What libcurl reads at once: much for few transfers, little for many.
+    private func receiveBufferByteCount() -> Int {
+        let share = (8 << 20) / max(1, queue.activeCount)
+        return min(max(share, 64 << 10), BufferPool.maxReceiveBufferByteCount)
+    }
+
+    func follow(_ download: Download, _ exchange: Exchange, _ location: String) {
+        do throws(URLError) {
+            let target = try URLParser.resolve(location, against: exchange.url)
+            let decision = RedirectPolicy.decide(
+                from: Origin(exchange.url.origin),
+                to: Origin(target.origin),
+                hopCount: exchange.hopCount,
+                headers: exchange.headers
+            )
+            switch decision {
+            case .follow(let headers):
+                // Credentials stay with the origin they were given for, and do not come back to it from another.
+                let isSameOrigin = target.origin == exchange.url.origin
+                send(
+                    download,
+                    to: target,
+                    userInfo: isSameOrigin ? exchange.transfer.request.userInfo : nil,
+                    headers: headers,
+                    hopCount: exchange.hopCount + 1,
+                    asked: exchange.asked
+                )
+            case .denied(let failure): fail(download, failure)
+            }
+        } catch {
+            let message = "the server redirects to a URL that is not usable: \(error.message)"
+            fail(download, DownloadFailure(.redirectDenied, message, isRetryable: false))
+        }
+    }
+}
