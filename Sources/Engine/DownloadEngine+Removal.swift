@@ -77,17 +77,12 @@ extension DownloadEngine {
 
     /// Does a job, and calls back when it is done; when it takes long, before.
     private func run(_ job: FileJob, limitNanoseconds: Int64, then body: @escaping () -> Void) {
-        var body: (() -> Void)? = body
-        let once = {
-            let due = body
-            body = nil
-            due?()
-        }
+        let once = OneCall<Void> { body() }
         submit(job) { [self] outcome in
             // The record is gone: nobody tries again.
             if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, nil) }
-            once()
+            once(())
         }
-        timers.add(.run(once), due: now + limitNanoseconds)
+        timers.add(.run { once(()) }, due: now + limitNanoseconds)
     }
 }

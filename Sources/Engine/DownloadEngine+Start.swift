@@ -32,10 +32,7 @@ extension DownloadEngine {
     private func inspect(_ run: StartRun, mayAsk: Bool) {
         let (directory, name) = split(run.request.destination)
         let partialName = name.map { $0 + FileName.partialSuffix }
-        var isOver = false
-        let goOn: (FileOutcome?) -> Void = { [self] outcome in
-            if isOver { return }
-            isOver = true
+        let goOn = OneCall<FileOutcome?> { [self] outcome in
             switch outcome {
             case .inspected(let status)?:
                 run.status = status

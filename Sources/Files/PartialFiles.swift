@@ -116,7 +116,7 @@ func removeFile(_ path: String, identity: FileIdentity, byteCount: Int64?) throw
     do throws(Errno) {
         let status = try FileStatus(path: path)
         guard status.kind == .regular, identity.matchesAcrossMounts(status.identity) else { return .stranger }
-        if let byteCount, status.identity != identity || status.byteCount != byteCount { return .stranger }
+        if let byteCount, status.byteCount != byteCount { return .stranger }
         try Platform.removeFile(path)
         return .removed
     } catch {

@@ -297,7 +297,8 @@ def change_value(path: Path, random: Random) -> Mutation | None:
             setting = f"{column}=?"
         database.execute(f"UPDATE download SET {setting} WHERE sequence=?", (value, row))
         database.commit()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
+        # Harmed already, names of columns included.
         return None
     finally:
         database.close()

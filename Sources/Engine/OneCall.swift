@@ -1,0 +1,12 @@
+/// Calls a body once, for whoever comes first; what the body holds is let go then.  Isolation: the engine.
+final class OneCall<Value> {
+    private var body: ((Value) -> Void)?
+
+    init(_ body: @escaping (Value) -> Void) {
+        self.body = body
+    }
+
+    func callAsFunction(_ value: Value) {
+        body.take()?(value)
+    }
+}
