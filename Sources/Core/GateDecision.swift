@@ -129,7 +129,8 @@ package enum GateDecision: Equatable, Sendable {
     /// Ask there instead; the value of `Location`, which may be relative.  `RedirectPolicy` has to agree.
     case redirect(location: String)
     /// Nothing is missing, and what is held is the whole length: go on to verify and finish.
-    case finishedAlready
+    /// The proof says what tells that the answer was about the file that is held.
+    case finishedAlready(IdentityProof)
     /// Try again later.
     case retry(RetryAdvice)
     /// Ask for the whole file, now; remember in `RangeQuirks.rangesGivenUp`, and count a restart.

@@ -39,7 +39,8 @@ extension ResponseGate {
             // Nothing new: either the last byte held is the file's last, or it would be asked for ever.
             let isEnd = range.upperBound == wanted && entity.totalByteCount == wanted
             let isWhole = context.held.isComplete(wanted) && context.entity?.totalByteCount == nil
-            return isEnd && isWhole && proof != .probed ? .finishedAlready : unusable(context, .badRangeResponse)
+            guard isEnd, isWhole, let proof, proof != .probed else { return unusable(context, .badRangeResponse) }
+            return .finishedAlready(proof)
         }
         // A server may send more than asked for; what lies beyond is not taken.
         let upperBound = min(range.upperBound, asked.upperBound ?? range.upperBound)

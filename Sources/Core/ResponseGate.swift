@@ -50,8 +50,8 @@ package enum ResponseGate {
             return changedWithoutBody(context, .totalChanged, status: 416)
         }
         // `If-Range` is looked at before `Range`: had the validator been another, the answer would have been 200.
-        let isProven = asked.ifRange != nil || context.isTrusting
-        if isProven, known != nil, context.held.isComplete(total) { return .finishedAlready }
+        let proof = asked.ifRange != nil ? .validated : context.isTrusting ? context.proofWithoutValidator : nil
+        if let proof, known != nil, context.held.isComplete(total) { return .finishedAlready(proof) }
         return askAgainWhole(context, .rangeRejected, status: 416)
     }
 

@@ -1,5 +1,6 @@
 internal import CCurl
 package import Core
+internal import Glibc
 package import Platform
 
 /// One GET request on its way: libcurl's callbacks only record here, the owner looks after `perform` has returned.
@@ -184,10 +185,22 @@ package import Platform
             wasReused: metrics.newConnectionCount == 0,
             isHeadIncomplete: !recorder.isComplete,
             headerByteCount: recorder.byteCount,
-            errorNumber: easy.long(CURLINFO_OS_ERRNO),
+            errorNumber: connectionErrorNumber(code, easy),
             errorText: easy.errorText
         )
         return DownloadFailure(curlCode: Int(code.rawValue), context: context)
+    }
+
+    /// The errno of the last failed attempt to connect.  libcurl keeps none for a socket that could not be made at all.
+    private func connectionErrorNumber(_ code: CURLcode, _ easy: borrowing EasyHandle) -> Int {
+        let told = easy.long(CURLINFO_OS_ERRNO)
+        guard code == CURLE_COULDNT_CONNECT, told <= 0 else { return told }
+        do throws(Errno) {
+            _ = try FileDescriptor(open: "/dev/null", flags: O_RDONLY)
+            return 0
+        } catch {
+            return Int(error.code)
+        }
     }
 
     // MARK: The callbacks' side

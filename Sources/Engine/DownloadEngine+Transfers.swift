@@ -104,10 +104,12 @@ extension DownloadEngine {
         switch decision {
         case .accept: break
         case .redirect(let location): follow(download, exchange, location)
-        case .finishedAlready:
+        case .finishedAlready(let proof):
             // Held in one piece from the first byte: where it ends is where the file ends.
             let total = download.record.entity?.totalByteCount ?? download.partial.submitted.byteCount
             download.record.entity?.totalByteCount = total
+            // Two answers were needed to tell: should the digest be wrong, they were not about one file.
+            download.record.transfer = TransferOrigin(mode: .resumed, offset: total, identity: proof)
             download.record.isLengthVerified = true
             bodyIsComplete(download)
         case .retry(let advice): attemptFailed(download, advice.failure, advice)

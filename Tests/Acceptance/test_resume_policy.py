@@ -294,6 +294,23 @@ def test_a_resume_that_makes_a_wrong_file_is_fetched_anew_once(
     assert host.call("inspect", id=download_id)["wastedBytes"] == len(new)
 
 
+def test_all_of_an_old_version_whose_length_nobody_knew_is_fetched_anew_once(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    """Only the end was missing, and the new version's one byte there is the same."""
+    held = unvalidated(server, size=MIB, after=MIB)
+    held.resource.default = Behaviour(hold_after=MIB, gate=held.gate, chunked=True)
+    new = content(99, MIB - 1) + held.data[-1:]
+    checksum = {"algorithm": "sha256", "value": sha256(new)}
+    download_id = pause_midway(host, held, work / "f", checksum=checksum)
+    held.resource.data = new
+    done = resumed(host, download_id)
+    assert done["state"] == "completed"
+    assert began(done) == ("restarted", "checksumMismatch", None)
+    assert (work / "f").read_bytes() == new
+    assert [r.range_start for r in server.requests()] == [0, MIB - 1, 0]
+
+
 def test_a_checksum_that_no_version_has_fails_after_one_more_fetch(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:

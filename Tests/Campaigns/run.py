@@ -12,8 +12,10 @@ import contextlib
 import multiprocessing
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -38,6 +40,8 @@ SAVE_EVERY_SECONDS = 10
 SLICE_SEED = 1
 
 _worker: Campaign | None = None
+#: Why this process has none.
+_worker_failure = ""
 
 
 def load(name: str) -> type[Campaign]:
@@ -51,17 +55,24 @@ def available() -> list[str]:
 
 def begin_worker(name: str, binary: Path, work: Path) -> None:
     """In each worker process, once."""
-    global _worker
-    folder = work / f"worker-{os.getpid()}"
-    folder.mkdir()
-    _worker = load(name)(binary, folder)
-    _worker.open()
-    multiprocessing.util.Finalize(_worker, _worker.close, exitpriority=10)
+    global _worker, _worker_failure
+    try:
+        folder = work / f"worker-{os.getpid()}"
+        folder.mkdir()
+        worker = load(name)(binary, folder)
+        worker.open()
+    except Exception:
+        # The pool would put another in the place of one that ends, for ever: the cases say it.
+        _worker_failure = traceback.format_exc(limit=8)
+    else:
+        _worker = worker
+        multiprocessing.util.Finalize(worker, worker.close, exitpriority=10)
 
 
 def run_case(task: tuple[str, int, Path]) -> tuple[int, Result]:
     seed, index, kept = task
-    assert _worker is not None
+    if _worker is None:
+        return index, Result(failures=[f"the worker could not begin: {_worker_failure}"])
     folder = _worker.work / f"case-{index}"
     folder.mkdir()
     try:
@@ -123,23 +134,34 @@ class Run:
         with multiprocessing.get_context("fork").Pool(jobs, begin_worker, arguments) as pool:
             clock = Clock(self.options.minutes)
             # In order and a few ahead only, so that "the next case" has no holes behind it.
-            limit = multiprocessing.BoundedSemaphore(jobs * 4)
+            limit = threading.Semaphore(jobs * 4)
+            is_ending = threading.Event()
 
             def paced() -> Iterator[tuple[str, int, Path]]:
                 for task in tasks(self.options.seed, first, count, clock, self.kept):
                     limit.acquire()
+                    if is_ending.is_set():
+                        return
                     yield task
 
-            last = first - 1
-            for index, result in pool.imap(run_case, paced()):
+            def let_go() -> None:
+                # The pool's own thread must not wait for leave to go on when the pool is to end.
+                is_ending.set()
                 limit.release()
-                last = index
-                self.here.add(result)
-                pending.add(result)
-                self.tell(index, result)
-                if time.monotonic() - saved > SAVE_EVERY_SECONDS:
-                    self.save(pending, last)
-                    pending, saved = Totals(), time.monotonic()
+
+            last = first - 1
+            try:
+                for index, result in pool.imap(run_case, paced()):
+                    limit.release()
+                    last = index
+                    self.here.add(result)
+                    pending.add(result)
+                    self.tell(index, result)
+                    if time.monotonic() - saved > SAVE_EVERY_SECONDS:
+                        self.save(pending, last)
+                        pending, saved = Totals(), time.monotonic()
+            finally:
+                let_go()
             self.save(pending, last)
             pool.close()
             pool.join()
@@ -200,8 +222,16 @@ def parse() -> argparse.Namespace:
     return options
 
 
+def end(number: int, frame: object) -> None:
+    """Ends as after an exception, so that what was made outside our folders goes too; workers inherit it."""
+    # A second one would end the tidying up.
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def main() -> int:
     options = parse()
+    signal.signal(signal.SIGTERM, end)
     kept = TOP / ".build" / "campaigns"
     kept.mkdir(parents=True, exist_ok=True)
     names = [options.campaign] if options.campaign else available()

@@ -63,7 +63,7 @@ enum Verdict: Equatable, Sendable {
     case restarted(TransferOrigin.Why)
     case restartedBeside(TransferOrigin.Why)
     case redirect(String)
-    case finished
+    case finished(IdentityProof)
     case retry(FailureKind, Int64?)
     case withoutRange(TransferOrigin.Why)
     case withoutIfRange
@@ -78,7 +78,7 @@ enum Verdict: Equatable, Sendable {
         switch decision {
         case .accept(let plan): self = Self.accepted(plan)
         case .redirect(let location): self = .redirect(location)
-        case .finishedAlready: self = .finished
+        case .finishedAlready(let proof): self = .finished(proof)
         case .retry(let advice):
             let isRateLimited = advice.failure.kind == .rateLimited
             self =

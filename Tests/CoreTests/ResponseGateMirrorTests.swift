@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [
-        gateRow("it was the last", endless(), Stage.part("bytes 49-49/50", length: "1"), .finished),
+        gateRow("it was the last", endless(), Stage.part("bytes 49-49/50", length: "1"), .finished(.validated)),
         gateRow(
             "there is more", endless(), Stage.part("bytes 49-199/200", length: "151"),
             .compared(49, overlap: 1, new: 150)),

@@ -19,7 +19,8 @@ import Testing
             "the length is what is held, and was not known", complete, refused("bytes */50"),
             .withoutRange(.rangeRejected)),
         gateRow(
-            "held and recorded", Stage.resuming { $0.held = ByteRangeSet(0, 200) }, refused("bytes */200"), .finished),
+            "held and recorded", Stage.resuming { $0.held = ByteRangeSet(0, 200) }, refused("bytes */200"),
+            .finished(.validated)),
         gateRow(
             "without If-Range it proves nothing",
             Stage.resuming {
@@ -29,7 +30,7 @@ import Testing
             "without If-Range, checksum known",
             Stage.resuming {
                 $0.held = ByteRangeSet(0, 200); $0.asked?.ifRange = nil; $0.hasChecksum = true
-            }, refused("bytes */200"), .finished),
+            }, refused("bytes */200"), .finished(.validated)),
         gateRow("shorter than what is held", complete, refused("bytes */20"), .withoutRange(.totalChanged)),
         gateRow("another total", asked, refused("bytes */50"), .withoutRange(.totalChanged)),
         gateRow(

@@ -224,7 +224,7 @@ def few_descriptors(case: Case) -> None:
         case.settle([late])
     head.set()
     case.settle([file])
-    for one, kind in ((file, ("io", errno.EMFILE)), (late, ("connect", None))):
+    for one, kind in ((file, ("io", errno.EMFILE)), (late, ("connect", errno.EMFILE))):
         download = case.get(one) if one.promises.get("exists") else None
         error = (download or {}).get("error") or {}
         if download and (error.get("kind"), error.get("errno")) not in (kind, ("io", errno.EMFILE)):

@@ -75,7 +75,8 @@ class Verdict:
             later = self.story(self.now, max(1, held))
             end = end | (later.of_lie(lie) if lie is not None and told else later.honest())
             if told and not self.case.always:
-                end = end | later.honest()
+                # An honest answer in the end: to the old part, where the lie put nothing in its place.
+                end = end | later.honest() | story.honest()
         if self.site.lie_count >= TRIES:
             # Bytes that replace those of an earlier version do not count as progress.
             end = end | failed("incomplete")
