@@ -30,7 +30,7 @@ import Testing
             "without If-Range, checksum known",
             Stage.resuming {
                 $0.held = ByteRangeSet(0, 200); $0.asked?.ifRange = nil; $0.hasChecksum = true
-            }, refused("bytes */200"), .finished(.validated)),
+            }, refused("bytes */200"), .finished(.checksum)),
         gateRow("shorter than what is held", complete, refused("bytes */20"), .withoutRange(.totalChanged)),
         gateRow("another total", asked, refused("bytes */50"), .withoutRange(.totalChanged)),
         gateRow(
