@@ -239,6 +239,7 @@ struct DatabaseOpening {
             let path = directory.databasePath
             diagnostics.append(.changesLost(path: path, revision: revision, lastRevision: noted))
         } catch {
+            if error.isCorrupt { directory.requestCheck() }
             throw StateDirectoryError(database: directory.databasePath, error)
         }
     }

@@ -139,6 +139,7 @@ final class RecordTable {
         var position: Int64 = 0
         try run("BEGIN IMMEDIATE")
         while let found = try next(after: position) {
+            guard found.sequence > position else { throw .damaged("the records are out of order") }
             position = found.sequence
             var record = found.record
             if record.state.isFinal { continue }
@@ -251,6 +252,7 @@ final class RecordTable {
                 return false
             }
             guard let next else { return owners }
+            guard next > last else { throw .damaged("the index of owners is out of order") }
             owners.append(next)
         }
     }

@@ -91,6 +91,9 @@ final class StoreWorker {
         deadline = monotonicNanoseconds() + Self.transactionLimitNanoseconds
         do throws(StoreError) {
             revisionAtBegin = try table.meta("revision")
+            guard (0...StoreLimits.maxRevision).contains(revisionAtBegin) else {
+                throw .damaged("the revision is out of range")
+            }
             revision = revisionAtBegin
         } catch {
             rollback()

@@ -215,6 +215,28 @@ import Testing
         #expect(try damage(Client(directory)).rescuedCount == 2)
     }
 
+    @Test(arguments: [Int64.max, .min, 1 << 60])
+    func `a revision that was damaged while the process lives is refused, and mended by the next`(
+        revision: Int64
+    ) throws {
+        let directory = TemporaryDirectory()
+        try makeState(directory)
+        do {
+            let client = try Client(directory)
+            try run("UPDATE meta SET value=\(revision) WHERE key='revision'", in: directory)
+            guard
+                case .failed(let error) = try client.perform(
+                    .start(StartCandidate(record: record("c"), isIDGiven: true)))
+            else {
+                throw Unexpected("no failure")
+            }
+            #expect(error.isCorrupt)
+        }
+        let client = try Client(directory)
+        #expect(try damage(client).rescuedCount == 2)
+        _ = try client.create(record("c"))
+    }
+
     @Test func `a schema version that was never one is damage`() throws {
         let directory = TemporaryDirectory()
         try makeState(directory)
