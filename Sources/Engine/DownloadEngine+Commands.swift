@@ -53,7 +53,7 @@ extension DownloadEngine {
         }
         answer { [self] in
             if let error = run.storageFailure { return reply(.failure(error)) }
-            reply(.success(.one(withRevision(snapshot), isChanged: !run.changed.isEmpty)))
+            reply(.success(.one(asCommitted(snapshot), isChanged: !run.changed.isEmpty)))
         }
         run.endAnswered()
     }

@@ -9,7 +9,7 @@ extension DownloadEngine {
     package func get(id: String, reply: @escaping Reply<DownloadSnapshot>) {
         pipeline.append(
             .run { [self] in
-                if let download = downloads[id] { return reply(.success(snapshot(of: download))) }
+                if let download = downloads[id] { return reply(.success(durableSnapshot(of: download))) }
                 submit(.get(id: id)) { [self] outcome in
                     reply(loaded(id, outcome).map { snapshot(of: $0) })
                 }
@@ -50,7 +50,7 @@ extension DownloadEngine {
     private func answer(_ page: ListPage) -> ListAnswer {
         var entries: [ListAnswer.Entry] = []
         for (index, loaded) in page.records.enumerated() {
-            let held = downloads[loaded.record.id].map { withRevision(snapshot(of: $0)) }
+            let held = downloads[loaded.record.id].map { durableSnapshot(of: $0) }
             let cut = page.prefix(index + 1)
             entries.append(
                 ListAnswer.Entry(
@@ -80,7 +80,7 @@ extension DownloadEngine {
 
     private func inspection(of download: Download) -> Inspection {
         Inspection(
-            download: snapshot(of: download),
+            download: durableSnapshot(of: download),
             hops: download.trail.hops,
             attempts: download.trail.attempts,
             etag: download.record.entity?.etag,
@@ -116,7 +116,7 @@ extension DownloadEngine {
 
     /// One of this process's own downloads that is not over, or whose end is being told; nil for any other.
     package func snapshot(id: String) -> DownloadSnapshot? {
-        downloads[id].map { snapshot(of: $0) }
+        downloads[id].map { durableSnapshot(of: $0) }
     }
 
     /// The ids of all downloads that the engine holds now.
@@ -130,13 +130,32 @@ extension DownloadEngine {
         return Array(ids)
     }
 
-    func withRevision(_ snapshot: DownloadSnapshot) -> DownloadSnapshot {
+    /// For an answer that has waited for its commit: with the revision that it got, and no end that could not be saved.
+    func asCommitted(_ snapshot: DownloadSnapshot) -> DownloadSnapshot {
         guard let download = downloads[snapshot.id] else { return snapshot }
         var snapshot = snapshot
         snapshot.revision = download.record.revision
+        if download.endSaveFailureCount > 0 { hideCompletion(&snapshot) }
         return snapshot
     }
 
+    /// For whoever asks now: complete only when the client has been told so, which waits for the record.
+    private func durableSnapshot(of download: Download) -> DownloadSnapshot {
+        var snapshot = snapshot(of: download)
+        if !download.isEndTold { hideCompletion(&snapshot) }
+        return snapshot
+    }
+
+    /// It would be told as complete, and after a crash it might not be so.
+    private func hideCompletion(_ snapshot: inout DownloadSnapshot) {
+        guard snapshot.state == .completed else { return }
+        snapshot.state = .active
+        snapshot.phase = .finalizing
+        snapshot.owner = .self
+        snapshot.completedAtUnixMilliseconds = nil
+    }
+
+    /// As it is now, saved or not.
     func snapshot(of download: Download) -> DownloadSnapshot {
         let record = download.record
         var snapshot = snapshot(of: record, owner: record.owner == nil || record.state.isFinal ? .none : .self)
@@ -151,13 +170,7 @@ extension DownloadEngine {
                 download.partial.file == nil
                 ? download.partial.claimed.contiguousByteCount : download.partial.written.contiguousByteCount
         }
-        if download.endSaveFailureCount > 0 {
-            // It would be told as complete, and after a crash it would not be so.
-            snapshot.state = .active
-            snapshot.phase = .finalizing
-            snapshot.owner = .self
-            snapshot.completedAtUnixMilliseconds = nil
-        }
+        if download.endSaveFailureCount > 0 { hideCompletion(&snapshot) }
         if download.phase == .downloading {
             snapshot.bytesPerSecond = download.speed.bytesPerSecond(nowNanoseconds: now)
             if let total = record.entity?.totalByteCount {

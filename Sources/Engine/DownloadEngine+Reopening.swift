@@ -1,5 +1,4 @@
 internal import Core
-internal import Curl
 internal import Files
 internal import Platform
 internal import Store

@@ -159,7 +159,9 @@ extension DownloadEngine {
             enqueue(download)
         case .started(.existing(let loaded)), .started(.ownedElsewhere(let loaded)):
             let found = downloads[loaded.record.id].map { snapshot(of: $0) } ?? snapshot(of: loaded)
-            answer { reply(.success(StartAnswer(download: found, isCreated: false, isResumed: false))) }
+            answer { [self] in
+                reply(.success(StartAnswer(download: asCommitted(found), isCreated: false, isResumed: false)))
+            }
         case .started(.idConflict(let loaded, let differs)):
             let names = differs.map { $0.rawValue }
             answer { reply(.failure(.idConflict(id: loaded.record.id, differs: names))) }
@@ -178,7 +180,7 @@ extension DownloadEngine {
     ) {
         let snapshot = snapshot(of: download)
         answer { [self] in
-            reply(.success(StartAnswer(download: withRevision(snapshot), isCreated: isCreated, isResumed: isResumed)))
+            reply(.success(StartAnswer(download: asCommitted(snapshot), isCreated: isCreated, isResumed: isResumed)))
         }
     }
 

@@ -143,7 +143,7 @@ extension DownloadEngine {
             if download.isUnsaved {
                 return reply(.failure(.storageFailure(message: "the record could not be saved")))
             }
-            reply(.success(withRevision(snapshot)))
+            reply(.success(asCommitted(snapshot)))
         }
     }
 }

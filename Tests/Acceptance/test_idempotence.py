@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fixtures import Launcher
-from scripted_server import ScriptedServer
+from scripted_server import ScriptedServer, content
 from support import Held, fetch, finish, line, poll
 from towline_client import Towline
 
@@ -201,3 +203,28 @@ def test_progress_is_known_at_launch_before_any_network(
     known = launch().call("get", id=download_id)["download"]
     assert (known["receivedBytes"], known["totalBytes"]) == (held.after, len(held.data))
     assert (known["state"], known["reason"]) == ("paused", "interrupted")
+
+
+@pytest.mark.parametrize("method", ["get", "start", "list"])
+def test_nobody_is_told_of_a_completion_before_it_is_recorded(
+    launch: Launcher, server: ScriptedServer, work: Path, method: str
+) -> None:
+    """Whoever asks while the record is on its way to the disk hears of an active download."""
+    host = launch()
+    for number in range(40):
+        download_id, path = f"d{number}", str(work / f"f{number}")
+        url = server.url(f"/{number}")
+        server.add(f"/{number}", content(number, 20_000))
+        host.call("start", url=url, path=path, id=download_id)
+        while True:
+            if method == "start":
+                told = host.call("start", url=url, path=path, id=download_id)["download"]
+            elif method == "get":
+                told = host.call("get", id=download_id)["download"]
+            else:
+                told = host.call("list", ids=[download_id])["downloads"][0]
+            if told["state"] == "completed":
+                break
+        with closing(sqlite3.connect(f"file:{launch.state}/towline.db?mode=ro", uri=True)) as database:
+            recorded = database.execute("SELECT state FROM download WHERE id=?", (download_id,)).fetchone()
+        assert recorded == ("completed",)

@@ -271,7 +271,7 @@ class Case:
             )
 
     def get(self, file: File) -> JSON | None:
-        """The download as the service tells it now, which promises nothing; None when it cannot be told."""
+        """The download as the service tells it now; None when it cannot be told."""
         try:
             download: JSON = self._host().call("get", id=file.id, timeout=ANSWER_SECONDS)["download"]
         except RPCError as error:
@@ -281,6 +281,7 @@ class Case:
         except (Timeout, BrokenPipeError) as error:
             self._explain_silence(f"get {file.id}", error)
             return None
+        self._note_download(download)
         return download
 
     # What must hold
