@@ -1,8 +1,8 @@
 """Puts the service into the wheel when TOWLINE_BINARY names it; without the variable the wheel is pure.
 
 The platform tag comes from the binary itself. It is `linux_…`, not `manylinux_…`: the service uses the
-system's libcurl, jansson, SQLite, OpenSSL and zlib, which no manylinux policy allows, and a glibc not older than
-the one that it was linked with.
+system's libcurl, jansson, SQLite, OpenSSL and zlib, which no manylinux policy allows, and a glibc not older
+than the one that it was linked with.
 """
 
 from __future__ import annotations
