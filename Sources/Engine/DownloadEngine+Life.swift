@@ -74,13 +74,9 @@ extension DownloadEngine {
     /// Runs a body when no partial is about to be removed any more, or when that takes too long.
     private func whenDiscarded(_ body: @escaping () -> Void) {
         guard discardsPending > 0 else { return body() }
-        var body: (() -> Void)? = body
-        let once = {
-            body?()
-            body = nil
-        }
-        onDiscarded.append(once)
-        timers.add(.run(once), due: now + Self.suspendLimitNanoseconds)
+        let once = OneCall<Void> { body() }
+        onDiscarded.append { once(()) }
+        timers.add(.run { once(()) }, due: now + Self.suspendLimitNanoseconds)
     }
 }
 
