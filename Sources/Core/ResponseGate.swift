@@ -125,7 +125,7 @@ extension ResponseGate {
 
 extension TransferOrigin.Why {
     /// True when the file is another one, rather than the server not able to send part of it.
-    var isChange: Bool {
+    package var isChange: Bool {
         switch self {
         case .validatorChanged, .totalChanged, .overlapDiffers, .mirrorChanged: true
         case .rangeIgnored, .rangeRejected, .badRangeResponse, .noValidator, .partialMissing, .partialDamaged,

@@ -33,6 +33,8 @@ final class Download {
     /// What the next requests of this run must do differently.
     var quirks = RangeQuirks()
     var restartCount = 0
+    /// This run threw away what was held before it.
+    var hasDiscarded = false
     /// Why bytes that were counted once are not any more: the next transfer says so.
     var lossReason: TransferOrigin.Why?
     /// All bytes were fetched once more because those of several responses made a wrong file.

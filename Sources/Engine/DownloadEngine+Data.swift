@@ -63,7 +63,10 @@ extension DownloadEngine {
         switch download.partial.stage {
         case .closed:
             guard download.record.path != nil else { return settleName(download) }
-            if isWhole && isInOneBuffer(download) { writeWhole(download) } else { createPartial(download) }
+            // One that finds its name taken has lost its bytes with the buffer: that happens once.
+            let isFirstName = download.partialNumber == 1
+            let isSmall = isWhole && isFirstName && isInOneBuffer(download)
+            if isSmall { writeWhole(download) } else { createPartial(download) }
         case .opening, .committing, .discarding: return
         case .ready:
             let gathered = download.partial.gathered

@@ -28,12 +28,10 @@ extension DownloadEngine {
         if let exchange = download.exchange, exchange.isAtEarlierLocation, exchange.plan == nil {
             return leaveEarlierLocation(download)
         }
-        let receivedByteCount = download.receivedByteCount
-        // What a restart threw away is not gained by fetching it again, even if a little more came this time: a server without
-        // ranges on a bad link would otherwise be asked for ever.
-        let isRestart = download.record.transfer?.mode == .restarted
-        let hasGained = receivedByteCount > download.startByteCount && !isRestart
-        download.startByteCount = receivedByteCount
+        // Bytes that only replace what this run threw away do not start the count anew: a file that changes with every run
+        // would otherwise be followed for ever.
+        let hasGained = hasGained(download) && !download.hasDiscarded
+        download.startByteCount = download.receivedByteCount
         stop(download)
         download.record.failure = failure
         download.record.failureCount = hasGained ? 1 : download.record.failureCount + 1
@@ -53,6 +51,29 @@ extension DownloadEngine {
         case .retry(let milliseconds):
             wait(download, reason: advice?.isRateLimited == true ? .rateLimited : .retry, milliseconds: milliseconds)
         }
+    }
+
+    /// Whether the last transfer brought bytes that were not there before.
+    ///
+    /// What a restart threw away is not gained by fetching it again, even if a little more came this time: a server without
+    /// ranges on a bad link would otherwise be asked for ever.
+    private func hasGained(_ download: Download) -> Bool {
+        download.receivedByteCount > download.startByteCount && download.record.transfer?.mode != .restarted
+    }
+
+    /// A body ended that was a part of the file: asks for the next, at once if this one was of use.
+    ///
+    /// One that gained nothing counts as a failure and waits as one, or a server that sends the same part to every request
+    /// would be asked as fast as it answers. The first part of a new version is of use; `restartCount` bounds those.
+    func askForRest(_ download: Download) {
+        let isNewVersion = download.record.transfer?.why?.isChange == true
+        if hasGained(download) || (isNewVersion && download.restartCount < Limits.restartCount) {
+            return connect(download, isNextPart: true)
+        }
+        let total = download.record.entity?.totalByteCount.map { " of \($0)" } ?? ""
+        let held = "\(download.receivedByteCount)\(total) bytes are held"
+        let message = "the server sent a part again and nothing new: \(held)"
+        attemptFailed(download, DownloadFailure(.incomplete, message, isRetryable: true))
     }
 
     private func wait(_ download: Download, reason: StateReason, milliseconds: Int64) {

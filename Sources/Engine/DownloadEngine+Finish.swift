@@ -48,8 +48,8 @@ extension DownloadEngine {
             guard download.partial.file != nil else { return }
             download.bodyEnd = nil
             guard let total = download.record.entity?.totalByteCount, download.partial.written.isComplete(total) else {
-                // It was a part of more, or of a length that nobody knows yet: ask for the rest.
-                return connect(download)
+                // It was a part of more, or of a length that nobody knows yet.
+                return askForRest(download)
             }
             bodyIsComplete(download)
         }

@@ -34,6 +34,7 @@ extension DownloadEngine {
         change(download, to: .active, phase: .connecting)
         download.quirks = RangeQuirks()
         download.restartCount = 0
+        download.hasDiscarded = false
         download.hasAskedEarlierLocation = false
         download.bodyEnd = nil
         if download.record.isFinalizing { return lookForPublished(download) }
@@ -45,7 +46,9 @@ extension DownloadEngine {
     }
 
     /// Asks for what is missing, at the original URL: a redirect's target may have expired.
-    func connect(_ download: Download) {
+    ///
+    /// - Parameter isNextPart: the server sends the file in parts: no phase is told of for each.
+    func connect(_ download: Download, isNextPart: Bool = false) {
         // The process is ending: what is there is kept, nothing more is asked for.
         guard !isSuspended else { return }
         // Bytes of the last response that are not in the file yet belong to what is held: what they leave is asked for, and
@@ -53,7 +56,7 @@ extension DownloadEngine {
         guard download.partial.isQuiet || (download.partial.gathered.isEmpty && download.partial.stage == .ready) else {
             let generation = download.generation
             return whenQuiet(download) { [self] in
-                if generation == download.generation { connect(download) }
+                if generation == download.generation { connect(download, isNextPart: isNextPart) }
             }
         }
         guard let source = download.source else {
@@ -72,17 +75,17 @@ extension DownloadEngine {
         )
         switch plan {
         case .nothingMissing: bodyIsComplete(download)
-        case .range(let asked): sendFirst(download, to: source, asked: asked)
+        case .range(let asked): sendFirst(download, to: source, asked: asked, isNextPart: isNextPart)
         case .whole(let why):
             download.quirks.rangesGivenUp = why
-            sendFirst(download, to: source, asked: nil)
+            sendFirst(download, to: source, asked: nil, isNextPart: isNextPart)
         }
     }
 
-    private func sendFirst(_ download: Download, to source: ParsedURL, asked: RangeRequest?) {
+    private func sendFirst(_ download: Download, to source: ParsedURL, asked: RangeRequest?, isNextPart: Bool) {
         let range = asked.map { "bytes=\($0.fieldValue)" }
         download.trail.beginAttempt(atUnixMilliseconds: unixMilliseconds(), requestedRange: range)
-        change(download, phase: .connecting)
+        if !isNextPart { change(download, phase: .connecting) }
         send(download, to: source, userInfo: source.userInfo, headers: download.headers, hopCount: 0, asked: asked)
     }
 

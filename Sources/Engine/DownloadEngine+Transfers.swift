@@ -150,13 +150,14 @@ extension DownloadEngine {
         exchange.lastFlushAt = now
         if plan.discardsHeld {
             download.restartCount += 1
+            download.hasDiscarded = true
             if plan.keepsHeld { keepHeld(download) } else { discardHeld(download) }
             // The new version may well be resumable; only a server that refuses ranges stays given up.
             if plan.origin.why != .rangeIgnored, plan.origin.why != .rangeRejected {
                 download.quirks.rangesGivenUp = nil
             }
         }
-        download.startByteCount = download.partial.heldRanges.byteCount
+        download.startByteCount = min(download.startByteCount, download.partial.heldRanges.byteCount)
         let isKnown = download.record.entity == plan.entity && !plan.discardsHeld
         download.record.entity = plan.entity
         download.record.contentType = plan.entity.contentType

@@ -1,0 +1,158 @@
+"""Servers whose answers bring nothing new: each such answer counts as a failure and is waited for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_server import Behaviour, ScriptedServer, content
+from support import NO_RETRY, fetch, sha256
+from towline_client import Towline
+
+TEN = b"0123456789"
+TRIES = 3
+RETRY = {"maxAttempts": TRIES, "initialDelayMs": 10, "maxDelayMs": 20}
+STRONG, WEAK, NONE = [("ETag", '"v"')], [("ETag", 'W/"v"')], []
+OLD_DATE = [("Last-Modified", "Mon, 06 Jan 2020 10:00:00 GMT"), ("Date", "Tue, 06 Jan 2026 10:00:00 GMT")]
+
+
+def first_five(*headers: tuple[str, str], total: str = "10", body: bytes = b"01234") -> Behaviour:
+    """A 206 with the first bytes, whatever was asked for."""
+    named = f"bytes 0-{len(body) - 1}/{total}"
+    return Behaviour(status=206, body=body, content_range=named, headers=[*headers])
+
+
+def changed_events(host: Towline) -> int:
+    return sum(event["method"] == "changed" for event in host.events)
+
+
+@pytest.mark.parametrize("total", ["10", "*"])
+@pytest.mark.parametrize("policy", ["strict", "probe", "trust", "checksum"])
+@pytest.mark.parametrize(
+    "headers",
+    [NONE, STRONG, WEAK, OLD_DATE, [("Accept-Ranges", "none"), *STRONG]],
+    ids=["no validator", "strong", "weak", "a date", "no ranges"],
+)
+def test_one_part_for_every_request_is_not_asked_for_for_ever(
+    host: Towline, server: ScriptedServer, work: Path, headers: list[tuple[str, str]], policy: str, total: str
+) -> None:
+    server.add("/f", TEN, etag=None, default=first_five(*headers, total=total))
+    proof: dict[str, Any] = {"resumePolicy": policy}
+    if policy == "checksum":
+        proof = {"checksum": {"algorithm": "sha256", "value": sha256(TEN)}}
+    done = fetch(host, server.url("/f"), work / "f", retry=RETRY, **proof)
+    assert done["state"] == "failed"
+    assert done["error"]["kind"] in ("incomplete", "rangeUnsupported", "remoteChanged")
+    assert not (work / "f").exists()
+    # Each try may ask in another way once or twice before it is over.
+    assert len(server.requests("/f")) <= 3 * (TRIES + 1)
+    assert changed_events(host) <= 12 * (TRIES + 1)
+
+
+def test_a_new_version_with_every_part_is_not_followed_for_ever(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    server.add("/f", TEN, etag=None)
+    for number in range(200):
+        server.resources["/f"].then(first_five(("ETag", f'"{number}"'), ("Accept-Ranges", "none")))
+    done = fetch(host, server.url("/f"), work / "f", retry=RETRY)
+    assert done["state"] == "failed"
+    assert len(server.requests("/f")) <= 8 * (TRIES + 1)
+
+
+def test_what_gains_nothing_waits(host: Towline, server: ScriptedServer, work: Path) -> None:
+    server.add("/f", TEN, etag=None, default=first_five())
+    patience = {"maxAttempts": 5, "initialDelayMs": 3_600_000, "maxDelayMs": 3_600_000}
+    host.call("start", id="a", url=server.url("/f"), path=str(work / "f"), retry=patience)
+    waiting = host.wait_event(
+        lambda e: e["method"] == "changed" and e["params"]["download"]["state"] == "waiting"
+    )["params"]["download"]
+    assert (waiting["reason"], waiting["error"]["kind"]) == ("retry", "incomplete")
+    assert waiting["error"]["retryable"] is True
+    assert host.call("inspect", id="a")["consecutiveFailures"] == 1
+    assert len(server.requests("/f")) == 2
+    host.call("cancel", id="a")
+
+
+def test_bytes_that_replace_what_was_thrown_away_are_not_gained(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    """Every run gains a byte of a new version, and loses it to the next."""
+    resource = server.add("/f", TEN, etag=None)
+    for number in range(100):
+        etag = ("ETag", f'"{number}"')
+        if number > 0:
+            resource.then(first_five(etag))  # to a request for a part of the last version
+        resource.then(
+            first_five(etag),
+            Behaviour(status=206, body=b"5", content_range="bytes 5-5/10", headers=[etag]),
+            Behaviour(status=206, body=b"6789", content_range="bytes 6-9/10", headers=[etag], drop_after=2),
+        )
+    done = fetch(host, server.url("/f"), work / "f", retry=RETRY)
+    assert (done["state"], done["error"]["retryable"]) == ("failed", True)
+    assert len(server.requests("/f")) <= 4 * (TRIES + 2)
+
+
+def test_failures_between_parts_that_gain_do_not_add_up(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    data = content(1, 2_000)
+    resource = server.add("/f", data, etag=None)
+    for part in parts(data, 100, *STRONG):
+        # The next part is promised, and its first byte never comes.
+        resource.then(replace(part, drop_after=0), part)
+    done = fetch(host, server.url("/f"), work / "f", retry=RETRY)
+    assert done["state"] == "completed"
+    assert (work / "f").read_bytes() == data
+
+
+def parts(data: bytes, size: int, *headers: tuple[str, str]) -> list[Behaviour]:
+    """A file in answers of a few bytes each."""
+    pieces = [(start, data[start : start + size]) for start in range(0, len(data), size)]
+    return [
+        Behaviour(
+            status=206,
+            body=piece,
+            content_range=f"bytes {start}-{start + len(piece) - 1}/{len(data)}",
+            headers=[*headers],
+        )
+        for start, piece in pieces
+    ]
+
+
+def test_a_file_that_comes_in_many_parts_comes_without_waits_or_a_flood_of_events(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    data = content(1, 50_000)
+    server.add("/f", data, etag=None).then(*parts(data, 500, *STRONG))
+    done = fetch(host, server.url("/f"), work / "f", retry=NO_RETRY)
+    assert done["state"] == "completed"
+    assert (work / "f").read_bytes() == data
+    assert len(server.requests("/f")) == 100
+    assert changed_events(host) < 10
+
+
+def test_a_new_version_in_parts_is_fetched_without_a_failure(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    old, new = content(1, 3_000), content(2, 3_000)
+    second = ("ETag", '"second"')
+    first = parts(old, 1_000, ("ETag", '"first"'))[:2]
+    # A part of the first version is asked for; the second answers, and is then asked for from its beginning.
+    server.add("/f", old, etag=None).then(*first, *parts(new, 1_000, second)[2:], *parts(new, 1_000, second))
+    done = fetch(host, server.url("/f"), work / "f", retry=NO_RETRY)
+    assert done["state"] == "completed"
+    assert (work / "f").read_bytes() == new
+
+
+def test_names_of_partials_that_are_taken_cost_one_more_request_at_most(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    for name in ("f.towline", *(f"f.{number}.towline" for number in range(2, 9))):
+        (work / name).write_bytes(b"somebody's")
+    server.add("/f", b"small")
+    assert fetch(host, server.url("/f"), work / "f", retry=NO_RETRY)["state"] == "completed"
+    assert (work / "f").read_bytes() == b"small"
+    assert len(server.requests("/f")) <= 2
