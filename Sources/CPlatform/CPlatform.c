@@ -2,6 +2,7 @@
 #include "CPlatform.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,8 +17,39 @@
 #include <unistd.h>
 
 int cplatform_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
-int cplatform_rename_exclusive(const char *old_path, const char *new_path) {
-    return renameat2(AT_FDCWD, old_path, AT_FDCWD, new_path, RENAME_NOREPLACE);
+int cplatform_rename_exclusive(int old_directory, const char *old_name, int new_directory, const char *new_name) {
+    return renameat2(old_directory, old_name, new_directory, new_name, RENAME_NOREPLACE);
+}
+/* The campaigns count and fail the plain calls, which whole paths go on using. */
+int cplatform_rename(int old_directory, const char *old_name, int new_directory, const char *new_name) {
+    if (old_directory == AT_FDCWD && new_directory == AT_FDCWD) return rename(old_name, new_name);
+    return renameat(old_directory, old_name, new_directory, new_name);
+}
+int cplatform_link(int old_directory, const char *old_name, int new_directory, const char *new_name) {
+    if (old_directory == AT_FDCWD && new_directory == AT_FDCWD) return link(old_name, new_name);
+    return linkat(old_directory, old_name, new_directory, new_name, 0);
+}
+int cplatform_unlink(int directory, const char *name) {
+    return directory == AT_FDCWD ? unlink(name) : unlinkat(directory, name, 0);
+}
+int cplatform_may_write(int directory, const char *name) {
+    return directory == AT_FDCWD ? access(name, W_OK | X_OK) : faccessat(directory, name, W_OK | X_OK, 0);
+}
+int cplatform_lstat(int directory, const char *name, struct stat *status) {
+    return directory == AT_FDCWD ? lstat(name, status) : fstatat(directory, name, status, AT_SYMLINK_NOFOLLOW);
+}
+int cplatform_stat(int directory, const char *name, struct stat *status) {
+    return directory == AT_FDCWD ? stat(name, status) : fstatat(directory, name, status, 0);
+}
+int cplatform_open_directory(int directory, const char *path, bool is_beneath) {
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = RESOLVE_NO_MAGICLINKS | (is_beneath ? RESOLVE_BENEATH : RESOLVE_NO_SYMLINKS),
+    };
+    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+int cplatform_open_name(int directory, const char *name) {
+    return openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 int cplatform_preallocate(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
 int cplatform_syncfs(int fd) { return syncfs(fd); }
@@ -62,9 +94,8 @@ int cplatform_read_signal(int fd) {
     struct signalfd_siginfo info;
     return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : -1;
 }
-int cplatform_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
-int cplatform_openat(int directory, const char *path, int flags, mode_t mode) {
-    return openat(directory, path, flags, mode);
+int cplatform_open(int directory, const char *name, int flags, mode_t mode) {
+    return directory == AT_FDCWD ? open(name, flags, mode) : openat(directory, name, flags, mode);
 }
 int64_t cplatform_filesystem_magic(int fd) {
     struct statfs status;
@@ -78,15 +109,15 @@ int cplatform_room(int fd, int64_t *available, int64_t *total, bool *has_inodes)
     *has_inodes = status.f_files == 0 || status.f_favail > 0;
     return 0;
 }
-int cplatform_open_unnamed(const char *directory, mode_t mode) {
-    return open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+int cplatform_open_unnamed(int directory, const char *name, mode_t mode) {
+    return cplatform_open(directory, name, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
 }
-int cplatform_give_name(int fd, const char *path) {
+int cplatform_give_name(int fd, int directory, const char *name) {
     char link[32];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    return linkat(AT_FDCWD, link, directory, name, AT_SYMLINK_FOLLOW);
 }
-int cplatform_file_kind(mode_t mode) { return S_ISREG(mode) ? 1 : S_ISDIR(mode) ? 2 : 3; }
+int cplatform_file_kind(mode_t mode) { return S_ISREG(mode) ? 1 : S_ISDIR(mode) ? 2 : S_ISLNK(mode) ? 3 : 4; }
 void cplatform_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
 /* umask(2) can only be read by setting it, which would race with threads that create files: ask the kernel instead. */
 mode_t cplatform_umask(void) {

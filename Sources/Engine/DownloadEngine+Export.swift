@@ -25,7 +25,7 @@ extension DownloadEngine {
                     return export(record, reply)
                 }
                 submit(.get(id: id)) { [self] outcome in
-                    switch loaded(id, outcome) {
+                    switch loaded(id, outcome).flatMap(permitted) {
                     case .success(let loaded): export(loaded.record, reply)
                     case .failure(let error): reply(.failure(error))
                     }
@@ -158,6 +158,7 @@ extension EngineError {
         self =
             switch error.reason {
             case .replaced: .resumeDataUnusable(path: error.path, reason: .partialReplaced)
+            case .outsideRoots: .outsideRoots(path: error.path)
             case .inUse: .resumeDataUnusable(path: error.path, reason: .partialInUse)
             case .system(.noEntry), .system(.notDirectory):
                 .resumeDataUnusable(path: error.path, reason: .partialMissing)

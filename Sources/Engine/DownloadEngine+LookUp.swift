@@ -29,7 +29,7 @@ extension DownloadEngine {
             return body(.success(.held(download)))
         }
         submit(.get(id: id)) { [self] outcome in
-            switch loaded(id, outcome) {
+            switch loaded(id, outcome).flatMap(permitted) {
             case .success(let loaded) where loaded.ownership == .other && mayAsk:
                 askForHandover(id) { [self] _ in lookUp(id, mayAsk: false, then: body) }
             case .success(let loaded): body(.success(.stored(loaded)))
@@ -38,12 +38,18 @@ extension DownloadEngine {
         }
     }
 
+    /// Refuses a record of a file that this process may not touch.
+    func permitted(_ loaded: LoadedRecord) -> Result<LoadedRecord, EngineError> {
+        loaded.record.path(outside: store.scope).map { .failure(.outsideRoots(path: $0)) } ?? .success(loaded)
+    }
+
     /// Makes a stored download this process's own.
     func adopt(_ id: String, then body: @escaping (Result<LoadedRecord, EngineError>) -> Void) {
         submit(.adopt(id: id)) { outcome in
             switch outcome {
             case .loaded(let adopted): body(.success(adopted))
             case .ownedElsewhere: body(.failure(.lockedElsewhere(id: id)))
+            case .outside(let path): body(.failure(.outsideRoots(path: path)))
             default: body(.failure(.storageFailure(message: "the download could not be taken over")))
             }
         }

@@ -37,7 +37,11 @@ extension DownloadEngine {
             else { return delete(id, then: body) }
             submit(.adopt(id: id)) { [self] outcome in
                 guard case .loaded = outcome else { return removed(id, outcome, then: body) }
-                run(job, limitNanoseconds: Self.quietLimitNanoseconds) { [self] in delete(id, then: body) }
+                run(job, limitNanoseconds: Self.quietLimitNanoseconds) { [self] outsidePath in
+                    guard let outsidePath else { return delete(id, then: body) }
+                    submit(.release(id: id)) { _ in }
+                    body(.failure(.outsideRoots(path: outsidePath)))
+                }
             }
         }
     }
@@ -58,6 +62,7 @@ extension DownloadEngine {
         case .notFinal(let loaded):
             body(.failure(.invalidState(id: id, state: loaded.record.state, command: .remove)))
         case .ownedElsewhere, .notOwned: body(.failure(.lockedElsewhere(id: id)))
+        case .outside(let path): body(.failure(.outsideRoots(path: path)))
         case .failed(let error):
             submit(.release(id: id)) { _ in }
             body(.failure(.storageFailure(message: error.message)))
@@ -76,13 +81,16 @@ extension DownloadEngine {
     }
 
     /// Does a job, and calls back when it is done; when it takes long, before.
-    private func run(_ job: FileJob, limitNanoseconds: Int64, then body: @escaping () -> Void) {
-        let once = OneCall<Void> { body() }
+    ///
+    /// - Parameter body: gets the path that may not be touched, if that is why nothing was done.
+    private func run(_ job: FileJob, limitNanoseconds: Int64, then body: @escaping (String?) -> Void) {
+        let once = OneCall<String?> { body($0) }
         submit(job) { [self] outcome in
+            guard case .failed(let error) = outcome else { return once(nil) }
             // The record is gone: nobody tries again.
-            if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, nil) }
-            once(())
+            note(.warn, error.downloadFailure.message, nil)
+            once(error.reason == .outsideRoots ? error.path : nil)
         }
-        timers.add(.run { once(()) }, due: now + limitNanoseconds)
+        timers.add(.run { once(nil) }, due: now + limitNanoseconds)
     }
 }

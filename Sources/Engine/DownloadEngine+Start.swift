@@ -168,6 +168,7 @@ extension DownloadEngine {
         case .started(.destinationConflict(let id)):
             let path = run.request.destination.path
             answer { reply(.failure(.destinationHeld(path: path, id: id))) }
+        case .started(.outside(let path)): answer { reply(.failure(.outsideRoots(path: path))) }
         case .started(.absent):
             answer { reply(.failure(run.refusal ?? .storageFailure(message: "the download was not recorded"))) }
         case .failed(let error): answer { reply(.failure(.storageFailure(message: error.message))) }
@@ -235,6 +236,10 @@ final class StartRun {
 extension EngineError {
     /// What a failed look at a destination means to who asked for it.
     init(_ error: FileError, directory: String) {
+        if error.reason == .outsideRoots {
+            self = .outsideRoots(path: directory)
+            return
+        }
         self =
             switch error.downloadFailure.kind {
             case .permissionDenied: .permissionDenied(path: directory)

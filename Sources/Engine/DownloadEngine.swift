@@ -95,7 +95,7 @@ package actor DownloadEngine: LoopOwner {
     /// Starts the file workers; the loop is the caller's to start.
     ///
     /// - Parameters:
-    ///   - store: opened by the caller, its results waking `loop`; the engine closes it.
+    ///   - store: opened by the caller, its results waking `loop`; the engine closes it. Its scope holds for files too.
     ///   - client: the engine's from now on; called on the loop thread.
     ///   - log: called on the loop thread; must not block.
     package init(
@@ -109,7 +109,7 @@ package actor DownloadEngine: LoopOwner {
         let session: MultiSession
         do throws(Errno) {
             fileResults = try Mailbox(onFirst: { loop.wake() })
-            files = try FileWorkers(results: fileResults)
+            files = try FileWorkers(results: fileResults, scope: store.scope)
         } catch {
             throw EngineStartError(message: "cannot start the file workers: \(error.message)")
         }

@@ -22,6 +22,8 @@ package enum EngineError: Error, Equatable, Sendable {
     case limitExceeded(limit: String, maximum: Int64)
     case insufficientSpace(path: String, neededByteCount: Int64, availableByteCount: Int64)
     case permissionDenied(path: String)
+    /// It lies in none of the directories that files may lie in.
+    case outsideRoots(path: String)
     case storageFailure(message: String)
     /// A live process of the same application owns the download.
     case lockedElsewhere(id: String)

@@ -1,12 +1,24 @@
+internal import Core
 internal import Glibc
 internal import Platform
 
 extension DestinationStatus {
     /// Looks at a destination; a directory that is missing is an answer, one that may not be searched an error.
-    init(directory: String, name: String?, partialName: String?) throws(FileError) {
+    init(directory path: String, name: String?, partialName: String?, in scope: PathScope) throws(FileError) {
         self.init(directory: .missing, isWritable: false, atName: .nothing, atPartialName: .nothing)
+        let directory: FileDirectory
+        do throws(FileError) {
+            directory = try scope.directory(path, for: .inspect)
+        } catch {
+            if error.errno == .noEntry { return }
+            if error.errno == .notDirectory {
+                self.directory = .notDirectory
+                return
+            }
+            throw error
+        }
         do throws(Errno) {
-            let status = try FileStatus(following: directory)
+            let status = try FileStatus(following: directory.place)
             guard status.kind == .directory else {
                 self.directory = .notDirectory
                 return
@@ -18,33 +30,33 @@ extension DestinationStatus {
                 self.directory = .notDirectory
                 return
             }
-            throw FileError(.inspect, directory, errno: error)
+            throw FileError(.inspect, path, errno: error)
         }
-        isWritable = mayWrite(toDirectory: directory)
-        if let descriptor = try? FileDescriptor(open: directory, flags: O_RDONLY | O_DIRECTORY),
+        isWritable = mayWrite(toDirectory: directory.place)
+        if let descriptor = try? FileDescriptor(open: directory.place, flags: O_RDONLY | O_DIRECTORY),
             let room = descriptor.room()
         {
             availableByteCount = room.availableByteCount
             spareByteCount = room.hasFreeInodes ? room.spareByteCount : 0
         }
-        if let name { atName = try Occupant(at: directory.appendingComponent(name)) }
-        if let partialName { atPartialName = try Occupant(at: directory.appendingComponent(partialName)) }
+        if let name { atName = try Occupant(at: directory.file(name, for: .inspect)) }
+        if let partialName { atPartialName = try Occupant(at: directory.file(partialName, for: .inspect)) }
     }
 }
 
 extension Occupant {
     /// What stands at a path, itself and not where it leads.
-    init(at path: String) throws(FileError) {
+    init(at file: FilePlace) throws(FileError) {
         do throws(Errno) {
-            let status = try FileStatus(path: path)
+            let status = try FileStatus(file.place)
             self =
                 switch status.kind {
                 case .regular: .regular(status.identity, byteCount: status.byteCount)
                 case .directory: .directory
-                case .other: .other
+                case .symbolicLink, .other: .other
                 }
         } catch {
-            if error != .noEntry { throw FileError(.inspect, path, errno: error) }
+            if error != .noEntry { throw FileError(.inspect, file.path, errno: error) }
             self = .nothing
         }
     }
@@ -53,18 +65,5 @@ extension Occupant {
     func isFile(_ identity: FileIdentity) -> Bool {
         if case .regular(identity, _) = self { return true }
         return false
-    }
-}
-
-extension String {
-    /// The path of a name in the directory that this path names.
-    func appendingComponent(_ name: String) -> String {
-        utf8.last == UInt8(ascii: "/") ? self + name : self + "/" + name
-    }
-
-    /// The path of the directory that holds what this path names.
-    var parentDirectory: String {
-        guard let slash = utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == startIndex ? "/" : String(self[..<slash])
     }
 }

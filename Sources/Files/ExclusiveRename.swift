@@ -2,7 +2,7 @@ package import Platform
 
 /// Renaming that never replaces, on file systems with and without a call for it.
 package struct ExclusiveRename: Sendable {
-    package typealias Step = @Sendable (_ oldPath: String, _ newPath: String) throws(Errno) -> Void
+    package typealias Step = @Sendable (_ old: Place, _ new: Place) throws(Errno) -> Void
     private let rename: Step
     private let link: Step
 
@@ -20,25 +20,25 @@ package struct ExclusiveRename: Sendable {
     }
 
     /// Renames; `.exists` when the new name is taken.
-    package func run(_ oldPath: String, to newPath: String) throws(Errno) {
+    package func run(_ old: Place, to new: Place) throws(Errno) {
         do throws(Errno) {
-            return try rename(oldPath, newPath)
+            return try rename(old, new)
         } catch {
             if !Self.isUnsupported(error) { throw error }
         }
         // NFS and older FUSE. A crash between the two calls leaves both names, which publishing again mends.
         do throws(Errno) {
-            try link(oldPath, newPath)
-            return try removeFile(oldPath)
+            try link(old, new)
+            return try removeFile(old)
         } catch {
             if !Self.isUnsupported(error) { throw error }
         }
         // Neither: object stores behind FUSE. Only here may a name that appears between the two calls be lost.
         do throws(Errno) {
-            _ = try FileStatus(path: newPath)
+            _ = try FileStatus(new)
         } catch {
             if error != .noEntry { throw error }
-            return try renameReplacing(oldPath, to: newPath)
+            return try renameReplacing(old, to: new)
         }
         throw .exists
     }

@@ -30,6 +30,8 @@ package struct FileError: Error, Equatable, Sendable {
         case replaced
         /// Another process, or another state directory, has the partial open.
         case inUse
+        /// It lies in none of the directories that files may lie in, or a link leads out of them.
+        case outsideRoots
         /// The name is taken, or for numbered names all of them are.
         case exists
         case canceled
@@ -77,6 +79,7 @@ package struct FileError: Error, Equatable, Sendable {
         case .system(let errno): (Self.kind(of: errno), Self.passesWithTime(errno), errno.message)
         case .replaced: (.partialReplaced, false, "another file stands there, or it has been removed")
         case .inUse: (.partialInUse, true, "another process has it open")
+        case .outsideRoots: (.permissionDenied, false, "it lies outside of the directories that --root allows")
         case .exists: (.destinationConflict, false, "the name is taken")
         case .canceled: (.internal, true, "canceled")
         case .stopped: (.internal, true, "the service is ending")

@@ -1,3 +1,4 @@
+package import Core
 package import Platform
 
 /// The threads that touch data files.  Isolation: one thread submits and stops; results may be taken by any.
@@ -32,11 +33,15 @@ package final class FileWorkers: Sendable {
     }
     private let state = Guarded(State())
     private let results: Mailbox<FileResult>
+    private let scope: PathScope
     private let stopping = CancellationFlag()
 
     /// Starts a path lane; the others start when they are first needed.
-    package init(results: Mailbox<FileResult>) throws(Errno) {
+    ///
+    /// - Parameter scope: where files may lie; what lies elsewhere, or is led there by a link, is `.outsideRoots`.
+    package init(results: Mailbox<FileResult>, scope: PathScope = .anywhere) throws(Errno) {
         self.results = results
+        self.scope = scope
         _ = try addPathLane()
     }
 
@@ -61,7 +66,7 @@ package final class FileWorkers: Sendable {
     /// - Parameter volume: where a path lies, for jobs that have but a path (`createPartial`, `openPartial`,
     ///   `writeSmall`); nil sends them to the path lane. Others find their volume by their file.
     package func submit(_ job: FileJob, ticket: UInt64, volume: VolumeID? = nil) {
-        let ticketed = TicketedJob(job: job, ticket: ticket)
+        let ticketed = TicketedJob(job: job, ticket: ticket, scope: scope)
         if state.withLock({ $0.isStopped }) {
             return refuse(ticketed, .stopped)
         }
@@ -125,7 +130,8 @@ package final class FileWorkers: Sendable {
         }
         if let found { return found }
         let results = results
-        let sync = try Lane(name: "files-sync") { SyncWorker(results: results) }
+        let scope = scope
+        let sync = try Lane(name: "files-sync") { SyncWorker(results: results, scope: scope) }
         do throws(Errno) {
             let write = try Lane(name: "files-write") { WriteWorker(results: results, sync: sync) }
             let made = Volume(id: id, write: write, sync: sync)

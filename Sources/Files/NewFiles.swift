@@ -1,3 +1,4 @@
+internal import Core
 internal import Glibc
 internal import Platform
 
@@ -7,24 +8,25 @@ internal import Platform
 /// leaves nothing behind. Elsewhere it has its name at once, and what such a kill leaves is an empty file.
 ///
 /// - Parameter replacesOrphan: the record was made by an earlier process, which may have left one.
-func makeFile(_ path: String, replacesOrphan: Bool) throws(FileError) -> OpenFile {
-    if replacesOrphan { try attempt(.create, path) { () throws(Errno) in try removeOrphan(path) } }
-    if let file = try makeUnnamedFile(path) { return file }
-    return try makeNamedFile(path)
+func makeFile(_ path: String, replacesOrphan: Bool, in scope: PathScope) throws(FileError) -> OpenFile {
+    let file = try scope.file(path, for: .create)
+    if replacesOrphan { try attempt(.create, path) { () throws(Errno) in try removeOrphan(file.place) } }
+    if let file = try makeUnnamedFile(file, scope) { return file }
+    return try makeNamedFile(file, scope)
 }
 
 /// A file that is still to get its name; nil where the file system cannot, or where it is better not to rely on it.
-private func makeUnnamedFile(_ path: String) throws(FileError) -> OpenFile? {
+private func makeUnnamedFile(_ file: FilePlace, _ scope: PathScope) throws(FileError) -> OpenFile? {
     // The name is given later: that it is taken is told now. Any other trouble with it the usual way will tell.
-    guard let occupant = try? Occupant(at: path) else { return nil }
-    if occupant != .nothing { throw FileError(.create, path, .exists) }
+    guard let occupant = try? Occupant(at: file) else { return nil }
+    if occupant != .nothing { throw FileError(.create, file.path, .exists) }
     guard isProcessDirectoryThere else { return nil }
-    return try attempt(.create, path) { () throws(Errno) -> OpenFile? in
-        guard let descriptor = try? FileDescriptor(unnamedIn: path.parentDirectory, mode: 0o600),
+    return try attempt(.create, file.path) { () throws(Errno) -> OpenFile? in
+        guard let descriptor = try? FileDescriptor(unnamedIn: file.place.parent, mode: 0o600),
             isTrustedWithUnnamedFiles(descriptor.fileSystemMagic())
         else { return nil }
         _ = try lockAlone(descriptor)
-        return try OpenFile(descriptor, path: path, isNamed: false)
+        return try OpenFile(descriptor, path: file.path, isNamed: false, scope: scope)
     }
 }
 
@@ -40,20 +42,20 @@ private func isTrustedWithUnnamedFiles(_ magic: Int64?) -> Bool {
     }
 }
 
-private func makeNamedFile(_ path: String) throws(FileError) -> OpenFile {
+private func makeNamedFile(_ file: FilePlace, _ scope: PathScope) throws(FileError) -> OpenFile {
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
-    return try attempt(.create, path) { () throws(Errno) in
+    return try attempt(.create, file.path) { () throws(Errno) in
         for _ in 0..<8 {
-            let descriptor = try FileDescriptor(open: path, flags: flags, mode: 0o600)
+            let descriptor = try FileDescriptor(open: file.place, flags: flags, mode: 0o600)
             do throws(Errno) {
                 // The lock tells others that it is no orphan. One of them may have taken it for one before it was ours.
                 let isLocked = try lockAlone(descriptor)
                 let identity = try descriptor.status().identity
-                guard isLocked, let named = try? FileStatus(path: path), named.identity == identity else { continue }
-                return try OpenFile(descriptor, path: path)
+                guard isLocked, let named = try? FileStatus(file.place), named.identity == identity else { continue }
+                return try OpenFile(descriptor, path: file.path, scope: scope)
             } catch {
                 // Made by us a moment ago; nobody will know it again without its identity.
-                try? Platform.removeFile(path)
+                try? Platform.removeFile(file.place)
                 throw error
             }
         }
@@ -64,15 +66,15 @@ private func makeNamedFile(_ path: String) throws(FileError) -> OpenFile {
 /// Removes what a process left that was killed between making its partial and recording it; nothing else.
 ///
 /// That is an empty plain file of ours, private, with this one name, which nobody has locked.
-private func removeOrphan(_ path: String) throws(Errno) {
-    guard let found = try? FileStatus(path: path), found.isOrphan else { return }
+private func removeOrphan(_ place: Place) throws(Errno) {
+    guard let found = try? FileStatus(place), found.isOrphan else { return }
     let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-    guard let descriptor = try? FileDescriptor(open: path, flags: flags), try descriptor.lock(.exclusive) else {
+    guard let descriptor = try? FileDescriptor(open: place, flags: flags), try descriptor.lock(.exclusive) else {
         return
     }
     // Under the lock nobody of ours begins to use it.
-    guard try descriptor.status() == found, try FileStatus(path: path) == found else { return }
-    try removeFile(path)
+    guard try descriptor.status() == found, try FileStatus(place) == found else { return }
+    try removeFile(place)
 }
 
 extension FileStatus {

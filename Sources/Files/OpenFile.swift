@@ -1,3 +1,4 @@
+package import Core
 package import Platform
 
 /// A data file held open by a download.  Isolation: any thread, state in Guarded; its I/O belongs to the file workers.
@@ -10,6 +11,8 @@ package final class OpenFile: Sendable {
     package let identity: FileIdentity
     /// The mount it was opened through; nil where the kernel does not say.
     package let mountID: Int64?
+    /// Where it may get its names.
+    let scope: PathScope
     package var volume: VolumeID { VolumeID(identity) }
 
     /// The descriptor, shared by the operations in flight: the last of them to let go closes it.
@@ -34,12 +37,16 @@ package final class OpenFile: Sendable {
     /// - Parameters:
     ///   - path: what error messages call it.
     ///   - isNamed: false while it has no name in any directory.
-    package init(_ descriptor: consuming FileDescriptor, path: String, isNamed: Bool = true) throws(Errno) {
+    ///   - scope: where it may get its names.
+    package init(
+        _ descriptor: consuming FileDescriptor, path: String, isNamed: Bool = true, scope: PathScope = .anywhere
+    ) throws(Errno) {
         let identity = try descriptor.status().identity
         let mountID = descriptor.mountID()
         let handle = Handle(descriptor)
         self.identity = identity
         self.mountID = mountID
+        self.scope = scope
         state = Guarded(State(handle: handle, path: path, isNamed: isNamed))
     }
 
@@ -53,7 +60,8 @@ package final class OpenFile: Sendable {
     func giveName(_ path: String) throws(FileError) {
         if isNamed { return }
         let handle = try handleEvenIfPoisoned(for: .create)
-        try attempt(.create, path) { () throws(Errno) in try handle.descriptor.giveName(path) }
+        let file = try scope.file(path, for: .create)
+        try attempt(.create, path) { () throws(Errno) in try handle.descriptor.giveName(file.place) }
         state.withLock { state in
             state.path = path
             state.isNamed = true

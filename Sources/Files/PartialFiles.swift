@@ -1,9 +1,12 @@
+internal import Core
 internal import Glibc
 internal import Platform
 
 /// Makes a partial, and reserves room for it where the file system can.
-func createPartial(_ path: String, expectedByteCount: Int64?, replacesOrphan: Bool) throws(FileError) -> OpenedPartial {
-    let file = try makeFile(path, replacesOrphan: replacesOrphan)
+func createPartial(
+    _ path: String, expectedByteCount: Int64?, replacesOrphan: Bool, in scope: PathScope
+) throws(FileError) -> OpenedPartial {
+    let file = try makeFile(path, replacesOrphan: replacesOrphan, in: scope)
     guard let expectedByteCount, expectedByteCount > 0 else { return OpenedPartial(file: file, byteCount: 0) }
     do throws(FileError) {
         try file.reserve(byteCount: expectedByteCount)
@@ -14,8 +17,10 @@ func createPartial(_ path: String, expectedByteCount: Int64?, replacesOrphan: Bo
 }
 
 /// Makes a partial with all its bytes, not yet durable.
-func createPartial(_ path: String, holding buffer: IOBuffer, replacesOrphan: Bool) throws(FileError) -> OpenedPartial {
-    let file = try makeFile(path, replacesOrphan: replacesOrphan)
+func createPartial(
+    _ path: String, holding buffer: IOBuffer, replacesOrphan: Bool, in scope: PathScope
+) throws(FileError) -> OpenedPartial {
+    let file = try makeFile(path, replacesOrphan: replacesOrphan, in: scope)
     do throws(FileError) {
         _ = try file.write(buffer, at: 0, mark: nil)
         return OpenedPartial(file: file, byteCount: Int64(buffer.count))
@@ -28,9 +33,9 @@ func createPartial(_ path: String, holding buffer: IOBuffer, replacesOrphan: Boo
 ///
 /// - Parameter birthNanoseconds: when the file was made, where that is known besides: inode numbers are used again.
 func openPartial(
-    _ path: String, expected: FileIdentity?, birthNanoseconds: Int64? = nil
+    _ path: String, expected: FileIdentity?, birthNanoseconds: Int64? = nil, in scope: PathScope
 ) throws(FileError) -> OpenedPartial {
-    let descriptor = try openOurs(path, expected: expected, flags: O_RDWR)
+    let descriptor = try openOurs(scope.file(path, for: .open), expected: expected, flags: O_RDWR)
     if let birthNanoseconds, descriptor.birthNanoseconds() != birthNanoseconds {
         throw FileError(.open, path, .replaced)
     }
@@ -45,7 +50,7 @@ func openPartial(
         pendingError = error
     }
     do throws(Errno) {
-        let file = try OpenFile(descriptor, path: path)
+        let file = try OpenFile(descriptor, path: path, scope: scope)
         return OpenedPartial(file: file, byteCount: byteCount, pendingError: pendingError)
     } catch {
         throw FileError(.open, path, errno: error)
@@ -53,22 +58,25 @@ func openPartial(
 }
 
 /// Looks at a partial without opening it for writing; somebody else may hold its lock.
-func describePartial(_ path: String, expected: FileIdentity) throws(FileError) -> PartialDescription {
-    let descriptor = try openOurs(path, expected: expected, flags: O_RDONLY)
+func describePartial(
+    _ path: String, expected: FileIdentity, in scope: PathScope
+) throws(FileError) -> PartialDescription {
+    let descriptor = try openOurs(scope.file(path, for: .open), expected: expected, flags: O_RDONLY)
     let status = try attempt(.open, path) { () throws(Errno) in try descriptor.status() }
     return PartialDescription(byteCount: status.byteCount, birthNanoseconds: descriptor.birthNanoseconds())
 }
 
 /// Opens a plain file of ours, no link followed.
-private func openOurs(_ path: String, expected: FileIdentity?, flags: Int32) throws(FileError) -> FileDescriptor {
+private func openOurs(_ file: FilePlace, expected: FileIdentity?, flags: Int32) throws(FileError) -> FileDescriptor {
+    let path = file.path
     // Looked at before it is opened: opening a device may have effects.
-    let found = try attempt(.open, path) { () throws(Errno) in try FileStatus(path: path) }
+    let found = try attempt(.open, path) { () throws(Errno) in try FileStatus(file.place) }
     guard found.isOurs, expected?.matchesAcrossMounts(found.identity) ?? true else {
         throw FileError(.open, path, .replaced)
     }
     do throws(Errno) {
         // O_NONBLOCK, so that a FIFO put there since does not hold us for ever.
-        let descriptor = try FileDescriptor(open: path, flags: flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+        let descriptor = try FileDescriptor(open: file.place, flags: flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         let status = try descriptor.status()
         if status.isOurs, status.identity == found.identity { return descriptor }
     } catch {
@@ -91,10 +99,12 @@ func lockAlone(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
 
 /// Gives a partial that is open here the first of some names that is free, and returns it.
 func movePartial(_ file: OpenFile, to candidates: [String]) throws(FileError) -> String {
-    guard try Occupant(at: file.path).isFile(file.identity) else { throw FileError(.move, file.path, .replaced) }
+    let old = try file.scope.file(file.path, for: .move)
+    guard try Occupant(at: old).isFile(file.identity) else { throw FileError(.move, file.path, .replaced) }
     for candidate in candidates {
+        let new = try file.scope.file(candidate, for: .move)
         do throws(Errno) {
-            try ExclusiveRename.system.run(file.path, to: candidate)
+            try ExclusiveRename.system.run(old.place, to: new.place)
             return candidate
         } catch {
             if error != .exists { throw FileError(.move, candidate, errno: error) }
@@ -112,16 +122,26 @@ extension FileStatus {
 ///
 /// - Parameter byteCount: of a finished file, the length that it must have besides; nil for a partial, which is known
 ///   by its name too and may be of another boot.
-func removeFile(_ path: String, identity: FileIdentity, byteCount: Int64?) throws(FileError) -> Removal {
-    do throws(Errno) {
-        let status = try FileStatus(path: path)
+func removeFile(
+    _ path: String, identity: FileIdentity, byteCount: Int64?, in scope: PathScope
+) throws(FileError) -> Removal {
+    do throws(FileError) {
+        return try removeFile(scope.file(path, for: .remove), identity: identity, byteCount: byteCount)
+    } catch {
+        if error.errno == .noEntry { return .wasAbsent }
+        throw error
+    }
+}
+
+private func removeFile(
+    _ file: FilePlace, identity: FileIdentity, byteCount: Int64?
+) throws(FileError) -> Removal {
+    try attempt(.remove, file.path) { () throws(Errno) in
+        let status = try FileStatus(file.place)
         guard status.kind == .regular, identity.matchesAcrossMounts(status.identity) else { return .stranger }
         if let byteCount, status.byteCount != byteCount { return .stranger }
-        try Platform.removeFile(path)
+        try Platform.removeFile(file.place)
         return .removed
-    } catch {
-        if error == .noEntry { return .wasAbsent }
-        throw FileError(.remove, path, errno: error)
     }
 }
 
@@ -130,6 +150,6 @@ private func abandon(_ file: OpenFile, _ error: FileError) -> FileError {
     // Without a name it goes when it is closed.
     if !file.isNamed { return error }
     // A removal that fails too would only hide the error that counts.
-    _ = try? removeFile(file.path, identity: file.identity, byteCount: nil)
+    _ = try? removeFile(file.path, identity: file.identity, byteCount: nil, in: file.scope)
     return error
 }

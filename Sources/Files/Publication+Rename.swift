@@ -1,3 +1,4 @@
+internal import Core
 internal import Platform
 
 extension PublishMode {
@@ -16,7 +17,7 @@ extension Publication {
         let handle = try file.handle(for: .publish)
         let isNamed = file.isNamed
         if isNamed {
-            guard try Occupant(at: partialPath).isFile(file.identity) else { return try alreadyRenamed() }
+            guard try Occupant(at: place(partialPath)).isFile(file.identity) else { return try alreadyRenamed() }
         } else if mode == .replace {
             // Only a rename replaces.
             try file.giveName(partialPath)
@@ -26,6 +27,10 @@ extension Publication {
             return PublishedFile(path: path, identity: file.identity)
         }
         throw FileError(.publish, finalPath, .exists)
+    }
+
+    private func place(_ path: String) throws(FileError) -> FilePlace {
+        try file.scope.file(path, for: .publish)
     }
 
     private func setMode(_ handle: OpenFile.Handle) throws(FileError) {
@@ -52,34 +57,37 @@ extension Publication {
 
     /// Tries one name; false when somebody else has it.
     private func take(_ path: String) throws(FileError) -> Bool {
-        if try Occupant(at: path).isFile(file.identity) {
+        let partial = try place(partialPath)
+        let final = try place(path)
+        if try Occupant(at: final).isFile(file.identity) {
             // An earlier attempt linked it there and got no further.
-            try attempt(.publish, partialPath) { () throws(Errno) in try removeFile(partialPath) }
+            try attempt(.publish, partialPath) { () throws(Errno) in try removeFile(partial.place) }
             return true
         }
         do throws(Errno) {
             if mode == .replace {
-                try renameReplacing(partialPath, to: path)
+                try renameReplacing(partial.place, to: final.place)
             } else {
-                try ExclusiveRename.system.run(partialPath, to: path)
+                try ExclusiveRename.system.run(partial.place, to: final.place)
             }
         } catch {
             if error == .exists { return false }
             throw FileError(.publish, path, errno: error)
         }
         // The partial's name may have been given to another file since we looked.
-        if try Occupant(at: path).isFile(file.identity) { return true }
-        try? renameExclusively(path, to: partialPath)
+        if try Occupant(at: final).isFile(file.identity) { return true }
+        try? renameExclusively(final.place, to: partial.place)
         throw FileError(.publish, partialPath, .replaced)
     }
 
     private func alreadyRenamed() throws(FileError) -> PublishedFile {
-        for path in mode.candidates(finalPath) where try Occupant(at: path).isFile(file.identity) {
+        for path in mode.candidates(finalPath) where try Occupant(at: place(path)).isFile(file.identity) {
             return PublishedFile(path: path, identity: file.identity)
         }
         // A directory that is gone says so rather than that its file is.
         let directory = partialPath.parentDirectory
-        _ = try attempt(.publish, directory) { () throws(Errno) in try FileStatus(following: directory) }
+        let found = try file.scope.directory(directory, for: .publish)
+        _ = try attempt(.publish, directory) { () throws(Errno) in try FileStatus(following: found.place) }
         throw FileError(.publish, partialPath, .replaced)
     }
 }
@@ -89,11 +97,20 @@ func findPublished(
     _ finalPath: String,
     identity: FileIdentity,
     byteCount: Int64,
-    mode: PublishMode
+    mode: PublishMode,
+    in scope: PathScope
 ) throws(FileError) -> PublishedFile? {
+    do throws(FileError) {
+        _ = try scope.directory(finalPath.parentDirectory, for: .lookUp)
+    } catch {
+        if error.errno == .noEntry { return nil }
+        throw error
+    }
     for path in mode.candidates(finalPath) {
         // The length too: the number of an inode that is gone is given to the next file.
-        if case .regular(let found, byteCount) = try Occupant(at: path), identity.matchesAcrossMounts(found) {
+        if case .regular(let found, byteCount) = try Occupant(at: scope.file(path, for: .lookUp)),
+            identity.matchesAcrossMounts(found)
+        {
             return PublishedFile(path: path, identity: found)
         }
     }

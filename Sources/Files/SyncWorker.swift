@@ -1,3 +1,4 @@
+internal import Core
 internal import Glibc
 internal import Platform
 
@@ -25,10 +26,12 @@ struct SyncWorker: LaneWorker {
         var handle: OpenFile.Handle
     }
     private let results: Mailbox<FileResult>
+    private let scope: PathScope
     private var avoidFileSystemSyncUntil = Int64.min
 
-    init(results: Mailbox<FileResult>) {
+    init(results: Mailbox<FileResult>, scope: PathScope) {
         self.results = results
+        self.scope = scope
     }
 
     mutating func perform(_ jobs: [SyncJob]) {
@@ -119,10 +122,13 @@ struct SyncWorker: LaneWorker {
 
     private func flush(_ directory: String, _ published: [(PublishedFile, ticket: UInt64)]) {
         var failure: FileError?
-        do throws(Errno) {
-            try Self.synchronizeDirectory(directory, holding: published[0].0.path)
+        do throws(FileError) {
+            let file = try scope.file(published[0].0.path, for: .synchronizeDirectory)
+            try attempt(.synchronizeDirectory, directory) { () throws(Errno) in
+                try Self.synchronizeDirectory(holding: file.place)
+            }
         } catch {
-            failure = FileError(.synchronizeDirectory, directory, errno: error)
+            failure = error
         }
         for (file, ticket) in published {
             let outcome = failure.map(FileOutcome.failed) ?? .published(file)
@@ -130,9 +136,9 @@ struct SyncWorker: LaneWorker {
         }
     }
 
-    private static func synchronizeDirectory(_ path: String, holding file: String) throws(Errno) {
+    private static func synchronizeDirectory(holding file: Place) throws(Errno) {
         do throws(Errno) {
-            let directory = try FileDescriptor(open: path, flags: O_RDONLY | O_DIRECTORY)
+            let directory = try FileDescriptor(open: file.parent, flags: O_RDONLY | O_DIRECTORY)
             try directory.synchronize()
         } catch {
             switch error {

@@ -1,9 +1,12 @@
+internal import Core
 internal import Platform
 
 /// A job and the number that its answer carries.
 struct TicketedJob: Sendable {
     var job: FileJob
     var ticket: UInt64
+    /// Where its paths may lead.
+    var scope = PathScope.anywhere
 
     /// Does a job that is one step, on the calling thread.
     func performed() -> FileResult {
@@ -13,21 +16,21 @@ struct TicketedJob: Sendable {
     private func outcome() throws(FileError) -> FileOutcome {
         switch job {
         case .inspect(let directory, let name, let partialName):
-            .inspected(try DestinationStatus(directory: directory, name: name, partialName: partialName))
+            .inspected(try DestinationStatus(directory: directory, name: name, partialName: partialName, in: scope))
         case .createPartial(let path, let byteCount, let replacesOrphan):
-            .opened(try createPartial(path, expectedByteCount: byteCount, replacesOrphan: replacesOrphan))
+            .opened(try createPartial(path, expectedByteCount: byteCount, replacesOrphan: replacesOrphan, in: scope))
         case .name(let file, let path):
             try file.named(path)
         case .openPartial(let path, let expected, let birth):
-            .opened(try Files.openPartial(path, expected: expected, birthNanoseconds: birth))
+            .opened(try Files.openPartial(path, expected: expected, birthNanoseconds: birth, in: scope))
         case .describePartial(let path, let expected):
-            .described(try Files.describePartial(path, expected: expected))
+            .described(try Files.describePartial(path, expected: expected, in: scope))
         case .movePartial(let file, let candidates):
             .moved(path: try Files.movePartial(file, to: candidates))
         case .reserve(let file, let byteCount):
             try file.reserved(byteCount: byteCount)
         case .writeSmall(let path, let buffer, let replacesOrphan):
-            .opened(try createPartial(path, holding: buffer, replacesOrphan: replacesOrphan))
+            .opened(try createPartial(path, holding: buffer, replacesOrphan: replacesOrphan, in: scope))
         case .write(let file, let buffer, let offset, let mark):
             .written(markError: try file.write(buffer, at: offset, mark: mark))
         case .mark(let file, let mark):
@@ -39,9 +42,9 @@ struct TicketedJob: Sendable {
         case .close(let file):
             try file.close()
         case .discard(let path, let identity):
-            .removed(try removeFile(path, identity: identity, byteCount: nil))
+            .removed(try removeFile(path, identity: identity, byteCount: nil, in: scope))
         case .removeFinished(let path, let identity, let byteCount):
-            .removed(try removeFile(path, identity: identity, byteCount: byteCount))
+            .removed(try removeFile(path, identity: identity, byteCount: byteCount, in: scope))
         case .publish, .lookForPublished, .checkpoint, .syncForFinish, .digest:
             preconditionFailure("a job of more than one step belongs to the worker that knows the others")
         }

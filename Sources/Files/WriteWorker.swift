@@ -12,7 +12,7 @@ struct WriteWorker: LaneWorker {
                 finishOnSyncLane(job.ticket) { () throws(FileError) in try publication.rename() }
             case .lookForPublished(let path, let identity, let byteCount, let mode):
                 finishOnSyncLane(job.ticket) { () throws(FileError) in
-                    try findPublished(path, identity: identity, byteCount: byteCount, mode: mode)
+                    try findPublished(path, identity: identity, byteCount: byteCount, mode: mode, in: job.scope)
                 }
             default:
                 results.send(job.performed())

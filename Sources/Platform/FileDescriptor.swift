@@ -6,6 +6,7 @@ package struct FileStatus: Equatable, Sendable {
     package enum Kind: Sendable {
         case regular
         case directory
+        case symbolicLink
         case other
     }
     package var kind: Kind
@@ -22,6 +23,7 @@ package struct FileStatus: Equatable, Sendable {
             switch cplatform_file_kind(status.st_mode) {
             case 1: .regular
             case 2: .directory
+            case 3: .symbolicLink
             default: .other
             }
         identity = FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
@@ -34,15 +36,25 @@ package struct FileStatus: Equatable, Sendable {
 
     /// The status of what a path names, a symbolic link itself included.  C: lstat(2)
     package init(path: String) throws(Errno) {
+        try self.init(Place(path: path))
+    }
+
+    /// The status of what stands at a place, a symbolic link itself included.  C: fstatat(2)
+    package init(_ place: Place) throws(Errno) {
         var status = stat()
-        _ = try valueOrErrno { unsafe lstat(path, &status) }
+        _ = try unsafe place.call { unsafe cplatform_lstat($0, $1, &status) }
         self.init(status)
     }
 
     /// The status of what a path leads to, links followed.  C: stat(2)
     package init(following path: String) throws(Errno) {
+        try self.init(following: Place(path: path))
+    }
+
+    /// The status of what a place leads to, a link at its name followed.  C: fstatat(2)
+    package init(following place: Place) throws(Errno) {
         var status = stat()
-        _ = try valueOrErrno { unsafe stat(path, &status) }
+        _ = try unsafe place.call { unsafe cplatform_stat($0, $1, &status) }
         self.init(status)
     }
 
@@ -89,12 +101,17 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Opens a path; O_CLOEXEC is always set.  C: open(2)
     package init(open path: String, flags: Int32, mode: UInt32 = 0o600) throws(Errno) {
-        raw = try valueOrErrno { unsafe cplatform_open(path, flags | O_CLOEXEC, mode) }
+        try self.init(open: Place(path: path), flags: flags, mode: mode)
     }
 
-    /// Makes a file that has no name yet and goes with its last descriptor.  C: open(2), O_TMPFILE
-    package init(unnamedIn directory: String, mode: UInt32) throws(Errno) {
-        raw = try valueOrErrno { unsafe cplatform_open_unnamed(directory, mode) }
+    /// Opens what stands at a place; O_CLOEXEC is always set.  C: openat(2)
+    package init(open place: Place, flags: Int32, mode: UInt32 = 0o600) throws(Errno) {
+        raw = try unsafe place.call { unsafe cplatform_open($0, $1, flags | O_CLOEXEC, mode) }
+    }
+
+    /// Makes a file that has no name yet and goes with its last descriptor.  C: openat(2), O_TMPFILE
+    package init(unnamedIn directory: Place, mode: UInt32) throws(Errno) {
+        raw = try unsafe directory.call { unsafe cplatform_open_unnamed($0, $1, mode) }
     }
 
     deinit { _ = Glibc.close(raw) }
@@ -187,9 +204,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
 
     /// Gives a file that was made without a name its first; `.exists` if that is taken.  C: linkat(2)
-    package borrowing func giveName(_ path: String) throws(Errno) {
+    package borrowing func giveName(_ place: Place) throws(Errno) {
         let raw = raw
-        _ = try valueOrErrno { unsafe cplatform_give_name(raw, path) }
+        _ = try unsafe place.call { unsafe cplatform_give_name(raw, $0, $1) }
     }
 
     package borrowing func setMode(_ mode: UInt32) throws(Errno) {

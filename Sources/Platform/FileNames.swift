@@ -1,26 +1,14 @@
 internal import CPlatform
 internal import Glibc
 
-/// Renames; fails with `.exists` rather than replace, where the file system can say so atomically.  C: renameat2(2)
-///
-/// Throws `.invalidArgument` where the file system has no such rename (NFS, some FUSE).
-package func renameExclusively(_ oldPath: String, to newPath: String) throws(Errno) {
-    _ = try valueOrErrno { unsafe cplatform_rename_exclusive(oldPath, newPath) }
-}
-
 /// Renames, replacing what stands there.  C: rename(2)
 package func renameReplacing(_ oldPath: String, to newPath: String) throws(Errno) {
-    _ = try valueOrErrno { unsafe rename(oldPath, newPath) }
-}
-
-/// Gives a file a second name; `.exists` if it is taken.  C: link(2)
-package func hardLink(_ oldPath: String, to newPath: String) throws(Errno) {
-    _ = try valueOrErrno { unsafe link(oldPath, newPath) }
+    try renameReplacing(Place(path: oldPath), to: Place(path: newPath))
 }
 
 /// Removes a name.  C: unlink(2)
 package func removeFile(_ path: String) throws(Errno) {
-    _ = try valueOrErrno { unsafe unlink(path) }
+    try removeFile(Place(path: path))
 }
 
 /// Makes a directory; an existing one is fine.  C: mkdir(2)
@@ -42,11 +30,6 @@ package func makeDirectories(_ path: String, mode: UInt32) throws(Errno) {
         end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
         if start < end { try makeDirectory(String(path[..<end]), mode: mode) }
     }
-}
-
-/// True when this process may do what `mode` (R_OK, W_OK, X_OK) says.  C: access(2)
-package func mayWrite(toDirectory path: String) -> Bool {
-    unsafe access(path, W_OK | X_OK) == 0
 }
 
 /// The names in a directory, `.` and `..` left out, in no order.  C: readdir(3)

@@ -82,7 +82,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         case .unsupportedUrl: "The URL is malformed, or its scheme is not http or https."
         case .limitExceeded: "Something is longer or more than its limit, which data.limit names."
         case .insufficientSpace: "The volume has not enough room for the download."
-        case .permissionDenied: "The system does not let the service write there."
+        case .permissionDenied: "The system, or --root, does not let the service write there."
         case .storageFailure: "The state store or the disk failed."
         case .lockedElsewhere: "A process that is alive owns the download."
         case .cursorExpired: "The cursor does not belong to this list, or is too old."

@@ -14,16 +14,6 @@ package enum Paths {
         return "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
     }
 
-    /// True when the path, both normalised, is the directory or lies below it.
-    package static func isInside(_ path: String, _ directory: String) -> Bool {
-        if directory == "/" { return true }
-        let path = path.utf8
-        let directory = directory.utf8
-        guard path.starts(with: directory) else { return false }
-        let rest = path.dropFirst(directory.count)
-        return rest.isEmpty || rest.first == slash
-    }
-
     /// True for a name of one component that is no directory's.
     package static func isComponent(_ name: String) -> Bool {
         let bytes = name.utf8

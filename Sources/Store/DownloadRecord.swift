@@ -148,3 +148,10 @@ package struct LoadedRecord: Equatable, Sendable {
         self.ownership = ownership
     }
 }
+
+extension DownloadRecord {
+    /// The first of its paths that lies outside; nil when this process may work on it.  Kept files nobody touches.
+    package func path(outside scope: PathScope) -> String? {
+        [path, partialPath, requestedPath, requestedDirectory].lazy.compactMap { $0 }.first { !scope.contains($0) }
+    }
+}

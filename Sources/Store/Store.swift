@@ -1,9 +1,12 @@
+package import Core
 package import Platform
 
 /// How to open the state.
 package struct StoreConfiguration: Sendable {
     package var location: StateLocation
     package var allowsNetworkFileSystem = false
+    /// Where files may lie: records of files elsewhere can be read, and nothing else.
+    package var scope = PathScope.anywhere
     /// How long to wait for other processes' locks.
     package var busyLimitMilliseconds: Int32 = 10_000
 
@@ -24,6 +27,7 @@ package final class Store: Sendable {
     package let results: Mailbox<StoreResult>
     /// What happened while opening that the user should hear of.
     package let diagnostics: [StoreDiagnostic]
+    package let scope: PathScope
     private let inbox: Mailbox<StoreJob>
     private let thread: Thread
     private let isClosed = Guarded(false)
@@ -37,6 +41,7 @@ package final class Store: Sendable {
         onFirst: (@Sendable () -> Void)? = nil
     ) throws(StateDirectoryError) {
         let path = try configuration.location.path()
+        let scope = configuration.scope
         let directory = try StateDirectory(
             path: path,
             allowsNetworkFileSystem: configuration.allowsNetworkFileSystem,
@@ -53,7 +58,7 @@ package final class Store: Sendable {
             inbox = try Mailbox()
             opened = try Mailbox()
             thread = try Thread(name: "store") {
-                serve(directory, session, configuration.busyLimitMilliseconds, inbox, results, opened)
+                serve(directory, session, scope, configuration.busyLimitMilliseconds, inbox, results, opened)
             }
         } catch {
             throw StateDirectoryError(path: path, doing: "start a session in", error)
@@ -67,6 +72,7 @@ package final class Store: Sendable {
             throw error
         case nil: diagnostics = []
         }
+        self.scope = scope
         self.session = session
         self.directory = directory
         self.results = results
@@ -110,6 +116,7 @@ private enum OpenReport: Sendable {
 private func serve(
     _ directory: StateDirectory,
     _ session: SessionFile,
+    _ scope: PathScope,
     _ busyLimitMilliseconds: Int32,
     _ inbox: Mailbox<StoreJob>,
     _ results: Mailbox<StoreResult>,
@@ -123,7 +130,7 @@ private func serve(
             directory: directory, session: session.number, busyLimitMilliseconds: busyLimitMilliseconds)
         worker = StoreWorker(
             table: try opening.open(), session: session.number, sessions: sessions, directory: directory,
-            deadSessions: opening.deadSessions)
+            scope: scope, deadSessions: opening.deadSessions)
         opened.send(.ready(opening.diagnostics))
     } catch {
         sessions.remove(session.number)

@@ -81,13 +81,13 @@ package enum StoreOperation: Sendable {
     /// Names the file of a download that this session owns.  → `.saved`, `.destinationConflict`, …
     case claimDestination(id: String, path: String)
     /// Takes a download over unless somebody else works on it; one that was running is stored as interrupted.
-    /// → `.loaded`, …
+    /// → `.loaded`, `.outside`, …
     case adopt(id: String)
-    /// Takes over all that pass, as many as fit one transaction.  → `.adopted`
+    /// Takes over all that pass and whose files lie where files may lie, as many as fit one transaction.  → `.adopted`
     case adoptAll(AdoptionFilter)
     /// Gives up a download that this session owns; its state stays.  → `.saved`, …
     case release(id: String)
-    /// Forgets a final download that nobody else works on.  → `.deleted`, `.notFinal`, …
+    /// Forgets a final download that nobody else works on.  → `.deleted`, `.notFinal`, `.outside`, …
     case delete(id: String)
     /// → `.loaded`, `.notFound`
     case get(id: String)
@@ -126,6 +126,8 @@ package indirect enum StartOutcome: Equatable, Sendable {
     case destinationConflict(id: String)
     /// It exists and a living process works on it.
     case ownedElsewhere(LoadedRecord)
+    /// A path of it lies where files may not lie; nothing was inserted or taken over.
+    case outside(path: String)
     /// There is none, and none was to be inserted.
     case absent
 }
@@ -159,6 +161,8 @@ package enum StoreOutcome: Equatable, Sendable {
     /// A living process works on it.
     indirect case ownedElsewhere(LoadedRecord)
     indirect case notFinal(LoadedRecord)
+    /// A path of it lies where files may not lie: the record can be read, and nothing else.
+    case outside(path: String)
     /// Progress of an attempt that is over.
     case stale
     /// Another download that is not final holds the destination.

@@ -22,6 +22,7 @@ extension StoreWorker {
             return try join(same)
         }
         guard candidate.mayInsert else { return .absent }
+        if let path = record.path(outside: scope) { return .outside(path: path) }
         if let path = record.path, let holder = try table.find(holding: path) {
             return .destinationConflict(id: holder.id)
         }
@@ -61,9 +62,9 @@ extension StoreWorker {
         let loaded = load(existing)
         if existing.state.isFinal || loaded.ownership == .own { return .existing(loaded) }
         if loaded.ownership == .other { return .ownedElsewhere(loaded) }
-        guard loaded.record.reason == .interrupted, let taken = try takeOver(loaded, from: existing.owner) else {
-            return .existing(loaded)
-        }
+        guard loaded.record.reason == .interrupted else { return .existing(loaded) }
+        if let path = existing.path(outside: scope) { return .outside(path: path) }
+        guard let taken = try takeOver(loaded, from: existing.owner) else { return .existing(loaded) }
         return .takenOver(taken)
     }
 
@@ -76,6 +77,7 @@ extension StoreWorker {
         case .own: return .loaded(loaded)
         case .other: return .ownedElsewhere(loaded)
         case .none, .dead:
+            if let path = record.path(outside: scope) { return .outside(path: path) }
             guard let taken = try takeOver(loaded, from: record.owner) else { return .notOwned(loaded) }
             return .loaded(taken)
         }
@@ -85,7 +87,7 @@ extension StoreWorker {
         guard let record = try table.find(id: id) else { return .notFound }
         let loaded = load(record)
         guard loaded.ownership == .other, let owner = record.owner else { return .loaded(loaded) }
-        guard try table.isYielding(owner) else { return .ownedElsewhere(loaded) }
+        guard record.path(outside: scope) == nil, try table.isYielding(owner) else { return .ownedElsewhere(loaded) }
         try table.insertHandover(id: id)
         return .noted
     }
@@ -94,22 +96,21 @@ extension StoreWorker {
         var adopted: [LoadedRecord] = []
         for (state, reason) in storedKinds(filter) {
             for owner in try table.owners(state) where !isTended(owner) && !(filter.onlyOfDead && owner == 0) {
-                // All at once, not page by page: what is taken over leaves the set that is being read.
-                let sequences = try table.sequences(
-                    state,
-                    owner: owner,
-                    reason: reason,
-                    after: 0,
-                    limit: Self.maxAdoptedCount - adopted.count + 1
-                )
-                for sequence in sequences {
-                    if !adopted.isEmpty, isPastDeadline || adopted.count == Self.maxAdoptedCount {
-                        return .adopted(adopted, isComplete: false)
+                var last: Int64 = 0
+                while true {
+                    let limit = Self.maxAdoptedCount - adopted.count + 1
+                    let sequences = try table.sequences(state, owner: owner, reason: reason, after: last, limit: limit)
+                    for sequence in sequences {
+                        if !adopted.isEmpty, isPastDeadline || adopted.count == Self.maxAdoptedCount {
+                            return .adopted(adopted, isComplete: false)
+                        }
+                        last = sequence
+                        guard let record = try table.find(sequence: sequence), record.path(outside: scope) == nil,
+                            let taken = try takeOver(load(record), from: record.owner)
+                        else { continue }
+                        adopted.append(taken)
                     }
-                    guard let record = try table.find(sequence: sequence),
-                        let taken = try takeOver(load(record), from: record.owner)
-                    else { continue }
-                    adopted.append(taken)
+                    if sequences.count < limit { break }
                 }
             }
         }

@@ -12,6 +12,7 @@ final class StoreWorker {
     let table: RecordTable
     let session: Int64
     let sessions: Sessions
+    let scope: PathScope
     private let directory: StateDirectory
 
     // Of the current transaction.
@@ -25,12 +26,14 @@ final class StoreWorker {
     private var dead: Set<Int64>
 
     init(
-        table: RecordTable, session: Int64, sessions: Sessions, directory: StateDirectory, deadSessions: Set<Int64>
+        table: RecordTable, session: Int64, sessions: Sessions, directory: StateDirectory, scope: PathScope,
+        deadSessions: Set<Int64>
     ) {
         dead = deadSessions
         self.table = table
         self.session = session
         self.sessions = sessions
+        self.scope = scope
         self.directory = directory
     }
 
@@ -191,6 +194,7 @@ final class StoreWorker {
         guard let record = try table.find(id: id) else { return .notFound }
         let loaded = load(record)
         if loaded.ownership == .other { return .ownedElsewhere(loaded) }
+        if let path = record.path(outside: scope) { return .outside(path: path) }
         guard record.state.isFinal else { return .notFinal(loaded) }
         try table.delete(id: id)
         let tombstone = Tombstone(id: id, revision: nextRevision())

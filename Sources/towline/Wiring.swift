@@ -1,3 +1,4 @@
+internal import Core
 internal import Curl
 internal import Engine
 internal import Platform
@@ -71,13 +72,14 @@ enum Wiring {
         } catch {
             throw StartFailure(message: "cannot start: \(error.message)", code: ExitCode.internalError)
         }
-        let store = try openStore(options, loop, log)
+        let place = try WorkingPlace(options, log)
+        let store = try openStore(options, place.scope, loop, log)
         let pipes: Pipes
         let loopThread = LoopThread()
         let session: Session
         do throws(Errno) {
             pipes = try Pipes(loop)
-            session = try makeSession(options, store, pipes, log) {
+            session = try makeSession(options, place, store, pipes, log) {
                 loop.stop()
                 loopThread.thread.withLock { $0 }?.join()
             }
@@ -108,6 +110,7 @@ enum Wiring {
 
     private static func openStore(
         _ options: CommandLineOptions,
+        _ scope: PathScope,
         _ loop: CurlLoop,
         _ log: Log
     ) throws(StartFailure) -> Store {
@@ -115,6 +118,7 @@ enum Wiring {
             location: options.stateDirectory.map { .directory($0) } ?? .application(options.application)
         )
         configuration.allowsNetworkFileSystem = options.allowsNetworkState
+        configuration.scope = scope
         do throws(StateDirectoryError) {
             let store = try Store(configuration, onFirst: { loop.wake() })
             for diagnostic in store.diagnostics { log.warn(diagnostic.text) }
@@ -126,6 +130,7 @@ enum Wiring {
 
     private static func makeSession(
         _ options: CommandLineOptions,
+        _ place: WorkingPlace,
         _ store: Store,
         _ pipes: Pipes,
         _ log: Log,
@@ -144,7 +149,7 @@ enum Wiring {
             return outputFailure.code(code)
         }
         return Session(
-            configuration: try makeConfiguration(options, stateDirectory: store.directory.path, log),
+            configuration: try makeConfiguration(options, place, stateDirectory: store.directory.path),
             log: log,
             inbox: pipes.inbox,
             output: output,
@@ -155,23 +160,15 @@ enum Wiring {
 
     private static func makeConfiguration(
         _ options: CommandLineOptions,
-        stateDirectory: String,
-        _ log: Log
+        _ place: WorkingPlace,
+        stateDirectory: String
     ) throws(Errno) -> SessionConfiguration {
-        let directory: String
-        do throws(Errno) {
-            directory = try currentDirectory()
-        } catch {
-            // A host that gives absolute paths can do without.
-            log.warn("the working directory cannot be found (\(error.message)): relative paths start from /")
-            directory = "/"
-        }
-        return SessionConfiguration(
+        SessionConfiguration(
             version: Version.text,
             libraries: [(name: "libcurl", version: CurlGlobal.version)],
             stateDirectory: stateDirectory,
-            workingDirectory: directory,
-            roots: options.roots.compactMap { Paths.normalized($0, relativeTo: directory) },
+            workingDirectory: place.directory,
+            scope: place.scope,
             hostExitPolicy: options.hostExitPolicy,
             resumesOnStart: options.resumesOnStart,
             name: try randomBytes(count: 5).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined(),

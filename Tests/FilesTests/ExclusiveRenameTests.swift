@@ -21,7 +21,7 @@ import Testing
     func `a free name is taken and the old one is gone`(kind: Int) throws {
         try withWorkshop { shop in
             try shop.put("data", at: "old")
-            try Self.kinds[kind].run(shop.path("old"), to: shop.path("new"))
+            try Self.kinds[kind].run(Place(path: shop.path("old")), to: Place(path: shop.path("new")))
             #expect(try shop.names == ["new"])
             #expect(try shop.contents("new") == "data")
         }
@@ -32,7 +32,9 @@ import Testing
         try withWorkshop { shop in
             try shop.put("data", at: "old")
             try shop.put("mine", at: "new")
-            #expect(throws: Errno.exists) { try Self.kinds[kind].run(shop.path("old"), to: shop.path("new")) }
+            #expect(throws: Errno.exists) {
+                try Self.kinds[kind].run(Place(path: shop.path("old")), to: Place(path: shop.path("new")))
+            }
             #expect(try shop.contents("new") == "mine")
             #expect(try shop.contents("old") == "data")
         }
@@ -42,7 +44,9 @@ import Testing
         try withWorkshop { shop in
             try shop.put("data", at: "old")
             let rename = ExclusiveRename(rename: Self.failing(.inputOutput), link: Self.failing(.exists))
-            #expect(throws: Errno.inputOutput) { try rename.run(shop.path("old"), to: shop.path("new")) }
+            #expect(throws: Errno.inputOutput) {
+                try rename.run(Place(path: shop.path("old")), to: Place(path: shop.path("new")))
+            }
             #expect(try shop.names == ["old"])
         }
     }

@@ -107,7 +107,7 @@ struct NewFileTests {
                     #expect(chmod(shop.path(name), name == "public" ? 0o644 : 0o600) == 0)
                 }
             }
-            try hardLink(shop.path("second"), to: shop.path("other name"))
+            try hardLink(Place(path: shop.path("second")), to: Place(path: shop.path("other name")))
             #expect(chown(shop.path("theirs"), 65_534, 65_534) == 0)
             #expect(symlink(shop.path("none"), shop.path("link")) == 0)
             try makeDirectory(shop.path("directory"), mode: 0o600)

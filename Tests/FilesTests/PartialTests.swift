@@ -24,7 +24,7 @@ enum Stranger: CaseIterable {
             try shop.put("precious", at: "precious")
             #expect(symlink(shop.path("precious"), path) == 0)
         case .danglingLink: #expect(symlink(shop.path("nowhere"), path) == 0)
-        case .hardLink: try Platform.hardLink(path, to: shop.path("second name"))
+        case .hardLink: try Platform.hardLink(Place(path: path), to: Place(path: shop.path("second name")))
         case .fifo: #expect(mkfifo(path, 0o600) == 0)
         case .directory: try makeDirectory(path, mode: 0o700)
         case .socket:

@@ -143,7 +143,7 @@ import Testing
     func `a second name that an interrupted publication left is mended`(mode: PublishMode) throws {
         try withWorkshop { shop in
             let file = try shop.create("f.towline", "data")
-            try hardLink(file.path, to: shop.path("f"))
+            try hardLink(Place(path: file.path), to: Place(path: shop.path("f")))
             #expect(try publish(file, as: "f", mode, in: shop).published().path == shop.path("f"))
             #expect(try shop.names == ["f"])
         }

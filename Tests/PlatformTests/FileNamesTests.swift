@@ -7,8 +7,10 @@ import Testing
         try withTemporaryDirectory { directory in
             try put("a", at: directory + "/a")
             try put("b", at: directory + "/b")
-            #expect(throws: Errno.exists) { try renameExclusively(directory + "/a", to: directory + "/b") }
-            try renameExclusively(directory + "/a", to: directory + "/c")
+            #expect(throws: Errno.exists) {
+                try renameExclusively(Place(path: directory + "/a"), to: Place(path: directory + "/b"))
+            }
+            try renameExclusively(Place(path: directory + "/a"), to: Place(path: directory + "/c"))
             try renameReplacing(directory + "/c", to: directory + "/b")
             #expect(try directoryEntries(directory) == ["b"])
             #expect(try readFile(directory + "/b", limitByteCount: 10) == Array("a".utf8))
@@ -56,8 +58,8 @@ import Testing
 
     @Test func `a directory may be written to, a missing one may not`() throws {
         try withTemporaryDirectory { directory in
-            #expect(mayWrite(toDirectory: directory))
-            #expect(!mayWrite(toDirectory: directory + "/none"))
+            #expect(mayWrite(toDirectory: Place(path: directory)))
+            #expect(!mayWrite(toDirectory: Place(path: directory + "/none")))
         }
     }
 

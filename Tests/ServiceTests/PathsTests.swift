@@ -18,14 +18,6 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/a/b", "/a", true), ("/a", "/a", true), ("/ab", "/a", false), ("/", "/a", false), ("/x", "/", true),
-        ("/b/a", "/a", false),
-    ])
-    func `inside means the directory or below it`(path: String, directory: String, isInside: Bool) {
-        #expect(Paths.isInside(path, directory) == isInside)
-    }
-
-    @Test(arguments: [
         ("f", true), ("a b", true), ("...", true), ("", false), (".", false), ("..", false), ("a/b", false),
     ])
     func `a component is one name`(name: String, isComponent: Bool) {

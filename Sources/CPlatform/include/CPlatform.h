@@ -3,13 +3,30 @@
 #define CPLATFORM_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #pragma clang assume_nonnull begin
 
 /* eventfd(2): EFD_NONBLOCK | EFD_CLOEXEC. */
 int cplatform_eventfd(void);
+/* Names below take a directory's descriptor, or AT_FDCWD for a whole path. */
 /* renameat2(2) with RENAME_NOREPLACE. */
-int cplatform_rename_exclusive(const char *old_path, const char *new_path);
+int cplatform_rename_exclusive(int old_directory, const char *old_name, int new_directory, const char *new_name);
+/* renameat(2) */
+int cplatform_rename(int old_directory, const char *old_name, int new_directory, const char *new_name);
+/* linkat(2); a link at the old name is not followed. */
+int cplatform_link(int old_directory, const char *old_name, int new_directory, const char *new_name);
+/* unlinkat(2) */
+int cplatform_unlink(int directory, const char *name);
+/* faccessat(2), W_OK | X_OK */
+int cplatform_may_write(int directory, const char *name);
+/* fstatat(2), a link itself looked at, or followed. */
+int cplatform_lstat(int directory, const char *name, struct stat *status);
+int cplatform_stat(int directory, const char *name, struct stat *status);
+/* openat2(2), O_PATH | O_DIRECTORY: below the directory whatever links say (EXDEV), or over no link at all (ELOOP). */
+int cplatform_open_directory(int directory, const char *path, bool is_beneath);
+/* openat(2), O_PATH | O_NOFOLLOW: what has the name, a link itself too. */
+int cplatform_open_name(int directory, const char *name);
 /* fallocate(2), KEEP_SIZE; posix_fallocate would write bytes where the call is unsupported. */
 int cplatform_preallocate(int fd, int64_t length);
 int cplatform_syncfs(int fd);
@@ -36,19 +53,18 @@ int cplatform_pidfd_open(pid_t pid);
 /* signalfd(2) over the signals in set. */
 int cplatform_signalfd(const void *set);
 int cplatform_read_signal(int fd);
-/* open(2) and openat(2) are variadic. */
-int cplatform_open(const char *path, int flags, mode_t mode);
-int cplatform_openat(int directory, const char *path, int flags, mode_t mode);
-/* open(2), O_TMPFILE: a file without a name in that directory, read and write. */
-int cplatform_open_unnamed(const char *directory, mode_t mode);
+/* openat(2) is variadic. */
+int cplatform_open(int directory, const char *name, int flags, mode_t mode);
+/* openat(2), O_TMPFILE: a file without a name in that directory, read and write. */
+int cplatform_open_unnamed(int directory, const char *name, mode_t mode);
 /* Gives an open file a name that nothing has yet: linkat(2) by way of /proc. */
-int cplatform_give_name(int fd, const char *path);
+int cplatform_give_name(int fd, int directory, const char *name);
 /* statfs(2): the file system's magic number, or -1. */
 int64_t cplatform_filesystem_magic(int fd);
 /* fstatvfs(3): bytes an unprivileged process may still write, the file system's size (0 where it does not say), and
    whether another file may be made. 0 on success. */
 int cplatform_room(int fd, int64_t *available, int64_t *total, bool *has_inodes);
-/* 1 for a regular file, 2 for a directory, 3 for anything else; S_ISREG and friends are macros. */
+/* 1 for a regular file, 2 for a directory, 3 for a symbolic link, 4 for anything else; S_ISREG and friends are macros. */
 int cplatform_file_kind(mode_t mode);
 /* Limits how many heap arenas threads make (mallopt M_ARENA_MAX). */
 void cplatform_limit_arenas(int count);

@@ -89,6 +89,7 @@ extension RPCError {
         case .insufficientSpace(let path, let needed, let available):
             self = .insufficientSpace(path: path, neededByteCount: needed, availableByteCount: available)
         case .permissionDenied(let path): self = .permissionDenied(path: path)
+        case .outsideRoots(let path): self = .outsideRoots(path: path)
         case .lockedElsewhere(let id):
             self.init(.lockedElsewhere, "Another process owns download \(quoted(id)).", extra: ["id": .string(id)])
         }
@@ -96,6 +97,14 @@ extension RPCError {
 
     static func permissionDenied(path: String) -> RPCError {
         RPCError(.permissionDenied, "May not write: \(oneLine(path))", extra: ["path": .string(path)])
+    }
+
+    static func outsideRoots(path: String) -> RPCError {
+        RPCError(
+            .permissionDenied,
+            "Outside of the directories that --root allows: \(oneLine(path))",
+            extra: ["path": .string(path)]
+        )
     }
 
     private static func insufficientSpace(

@@ -20,7 +20,7 @@ extension MethodDescription {
             ],
             isClosed: false
         ),
-        errors: [.downloadNotFound, .invalidState, .limitExceeded, .storageFailure],
+        errors: [.downloadNotFound, .invalidState, .limitExceeded, .permissionDenied, .storageFailure],
         handle: { session, params, call, engine throws(RPCError) in
             engine.exportResumeData(id: params["id"]?.string ?? "") { result in
                 switch result {

@@ -25,7 +25,9 @@ extension MethodDescription {
         ],
         resultName: "updated",
         result: .object([.always("download", .component(Components.download), "As it is now.")], isClosed: false),
-        errors: [.downloadNotFound, .invalidState, .unsupportedUrl, .storageFailure, .lockedElsewhere],
+        errors: [
+            .downloadNotFound, .invalidState, .unsupportedUrl, .permissionDenied, .storageFailure, .lockedElsewhere,
+        ],
         handle: updateDownload
     )
 }

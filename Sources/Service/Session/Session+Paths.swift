@@ -18,8 +18,7 @@ extension Session {
                 )
             )
         }
-        let isAllowed = configuration.roots.isEmpty || configuration.roots.contains { Paths.isInside(whole, $0) }
-        if !isAllowed { throw .permissionDenied(path: whole) }
+        if !configuration.scope.contains(whole) { throw .outsideRoots(path: whole) }
         return whole
     }
 }

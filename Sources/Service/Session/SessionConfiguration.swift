@@ -1,3 +1,5 @@
+package import Core
+
 /// What a session is told when it is made.
 package struct SessionConfiguration: Sendable {
     /// The program's.
@@ -8,8 +10,8 @@ package struct SessionConfiguration: Sendable {
     package var stateDirectory: String
     /// What relative paths start from; absolute.
     package var workingDirectory: String
-    /// Destinations must be in one of these, absolute and normalised; empty: anywhere.
-    package var roots: [String]
+    /// Where destinations must lie.
+    package var scope: PathScope
     /// Nil: what the protocol says for each way of losing the host.
     package var hostExitPolicy: HostExitPolicy?
     /// Interrupted downloads go on without being asked.
@@ -25,7 +27,7 @@ package struct SessionConfiguration: Sendable {
         libraries: [(name: String, version: String)],
         stateDirectory: String,
         workingDirectory: String,
-        roots: [String],
+        scope: PathScope,
         hostExitPolicy: HostExitPolicy?,
         resumesOnStart: Bool,
         name: String,
@@ -35,7 +37,7 @@ package struct SessionConfiguration: Sendable {
         self.libraries = libraries
         self.stateDirectory = stateDirectory
         self.workingDirectory = workingDirectory
-        self.roots = roots
+        self.scope = scope
         self.hostExitPolicy = hostExitPolicy
         self.resumesOnStart = resumesOnStart
         self.name = name

@@ -1,0 +1,174 @@
+internal import CPlatform
+internal import Glibc
+
+/// A directory that is held open to look names up in, wherever its path leads by now.  Isolation: any thread.
+package final class Directory: Sendable {
+    /// Opened with O_PATH: for names alone.
+    let descriptor: FileDescriptor
+
+    private init(_ descriptor: consuming FileDescriptor) {
+        self.descriptor = descriptor
+    }
+
+    /// Opens a directory that no symbolic link may be on the way to; `.crossDevice` when one is.  C: openat2(2)
+    ///
+    /// - Parameter path: absolute.
+    package static func open(withoutLinks path: String) throws(Errno) -> Directory {
+        do throws(Errno) {
+            return Directory(try descriptor(AT_FDCWD, path, isBeneath: false))
+        } catch {
+            if error == .loop { throw .crossDevice }
+            guard error == .notImplemented || error == .notPermitted else { throw error }
+        }
+        return try Directory(name("/", of: AT_FDCWD)).walk(path)
+    }
+
+    /// Opens a directory below this one; `.crossDevice` when `..` or a symbolic link leads out of it.  C: openat2(2)
+    ///
+    /// Where the kernel cannot promise that (before Linux 5.6, or in a sandbox), no link may be on the way at all.
+    ///
+    /// - Parameter path: relative; empty for this one.
+    package func open(beneath path: String) throws(Errno) -> Directory {
+        if path.isEmpty { return self }
+        do throws(Errno) {
+            return Directory(try Self.descriptor(descriptor.raw, path, isBeneath: true))
+        } catch {
+            guard error == .notImplemented || error == .notPermitted else { throw error }
+        }
+        return try walk(path)
+    }
+
+    /// How often a resolution is tried that renames elsewhere get in the way of.
+    private static let maxTryCount = 1_000
+
+    private static func descriptor(
+        _ directory: Int32, _ path: String, isBeneath: Bool
+    ) throws(Errno) -> FileDescriptor {
+        for _ in 1..<maxTryCount {
+            do throws(Errno) {
+                return FileDescriptor(
+                    owning: try valueOrErrno { unsafe cplatform_open_directory(directory, path, isBeneath) })
+            } catch {
+                if error != .wouldBlock { throw error }
+            }
+        }
+        throw .wouldBlock
+    }
+
+    private static func name(_ name: String, of directory: Int32) throws(Errno) -> FileDescriptor {
+        FileDescriptor(owning: try valueOrErrno { unsafe cplatform_open_name(directory, name) })
+    }
+
+    /// Goes down name by name, and over no link.
+    private func walk(_ path: String) throws(Errno) -> Directory {
+        var directory = self
+        for part in path.utf8.split(separator: UInt8(ascii: "/")) {
+            let name = String(Substring(part))
+            if name == ".." { throw .crossDevice }
+            let next = try Self.name(name, of: directory.descriptor.raw)
+            switch try next.status().kind {
+            case .directory: directory = Directory(next)
+            case .symbolicLink: throw .crossDevice
+            case .regular, .other: throw .notDirectory
+            }
+        }
+        return directory
+    }
+}
+
+/// A name as system calls take it: in a directory that is held open, or as a whole path.
+package struct Place: Sendable {
+    let directory: Directory?
+    let name: String
+
+    /// What a path leads to, wherever that is.
+    package init(path: String) {
+        directory = nil
+        name = path
+    }
+
+    /// - Parameter name: of one component; `.` for the directory itself.
+    package init(directory: Directory, name: String) {
+        self.directory = directory
+        self.name = name
+    }
+
+    /// The directory that holds the name.
+    package var parent: Place {
+        if let directory { return Place(directory: directory, name: ".") }
+        guard let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) else { return Place(path: ".") }
+        return Place(path: slash == name.startIndex ? "/" : String(name[..<slash]))
+    }
+
+    /// Calls with what the `…at` calls want, the directory held open until then.
+    func call<Value: FixedWidthInteger & SignedInteger>(
+        _ body: (_ directory: Int32, _ name: UnsafePointer<CChar>) -> Value
+    ) throws(Errno) -> Value {
+        let directory = directory
+        let name = name
+        return try valueOrErrno {
+            withExtendedLifetime(directory) {
+                // Safety: the text lives for the call.
+                unsafe name.withCString { unsafe body(directory?.descriptor.raw ?? AT_FDCWD, $0) }
+            }
+        }
+    }
+}
+
+/// Renames; fails with `.exists` rather than replace, where the file system can say so atomically.  C: renameat2(2)
+///
+/// Throws `.invalidArgument` where the file system has no such rename (NFS, some FUSE).
+package func renameExclusively(_ old: Place, to new: Place) throws(Errno) {
+    try unsafe pair(old, new) { unsafe cplatform_rename_exclusive($0, $1, $2, $3) }
+}
+
+/// Renames, replacing what stands there.  C: renameat(2)
+package func renameReplacing(_ old: Place, to new: Place) throws(Errno) {
+    try unsafe pair(old, new) { unsafe cplatform_rename($0, $1, $2, $3) }
+}
+
+/// Gives a file a second name; `.exists` if it is taken.  C: linkat(2)
+package func hardLink(_ old: Place, to new: Place) throws(Errno) {
+    try unsafe pair(old, new) { unsafe cplatform_link($0, $1, $2, $3) }
+}
+
+/// Removes a name.  C: unlinkat(2)
+package func removeFile(_ place: Place) throws(Errno) {
+    _ = try unsafe place.call { unsafe cplatform_unlink($0, $1) }
+}
+
+/// True when this process may make and remove names in that directory.  C: faccessat(2)
+package func mayWrite(toDirectory place: Place) -> Bool {
+    (try? unsafe place.call { unsafe cplatform_may_write($0, $1) }) != nil
+}
+
+private func pair(
+    _ old: Place, _ new: Place, _ body: (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>) -> Int32
+) throws(Errno) {
+    let other = new.directory
+    _ = try unsafe old.call { directory, name in
+        withExtendedLifetime(other) {
+            // Safety: both texts live for the call.
+            unsafe new.name.withCString { unsafe body(directory, name, other?.descriptor.raw ?? AT_FDCWD, $0) }
+        }
+    }
+}
+
+/// The path of a directory with no symbolic link on the way; what does not exist of it is taken as it stands.
+/// C: realpath(3)
+///
+/// - Parameter path: absolute and normalised.
+package func realPath(_ path: String) throws(Errno) -> String {
+    var head = path[...]
+    while true {
+        if let resolved = unsafe realpath(head.isEmpty ? "/" : String(head), nil) {
+            defer { unsafe free(resolved) }
+            let text = unsafe String(cString: resolved)
+            let tail = path[head.endIndex...]
+            return text == "/" && !tail.isEmpty ? String(tail) : text + tail
+        }
+        let error = Errno.current
+        guard error == .noEntry, let slash = head.utf8.lastIndex(of: UInt8(ascii: "/")) else { throw error }
+        head = head[..<slash]
+    }
+}
