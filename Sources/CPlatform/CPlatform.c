@@ -52,6 +52,7 @@ int cplatform_open_name(int directory, const char *name) {
     return openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 int cplatform_preallocate(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
+int64_t cplatform_first_hole(int fd) { return lseek(fd, 0, SEEK_HOLE); }
 int cplatform_syncfs(int fd) { return syncfs(fd); }
 int cplatform_start_writeback(int fd) { return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 int cplatform_wait_writeback(int fd) {

@@ -113,6 +113,7 @@ extension DownloadEngine {
 
     /// The disk refused something: what was handed over and not confirmed does not count, and the file is closed.
     func diskFailed(_ download: Download, _ error: FileError) {
+        if error.reason == .altered, download.partial.file != nil { return partialAltered(download, error) }
         let failure = error.downloadFailure
         download.noteReservedRoom()
         countingLosses(of: download) {
@@ -134,6 +135,20 @@ extension DownloadEngine {
         } else {
             fail(download, failure)
         }
+    }
+
+    /// Somebody else has changed the partial: which of its bytes are still those that came nobody can tell.
+    private func partialAltered(_ download: Download, _ error: FileError) {
+        let isActive = download.record.state == .active
+        countingLosses(of: download) {
+            dropExchange(download)
+            dropGathered(download)
+            discardHeld(download)
+        }
+        download.lossReason = .partialDamaged
+        defer { quieted(download) }
+        guard isActive else { return note(.warn, error.downloadFailure.message, download) }
+        attemptFailed(download, error.downloadFailure)
     }
 
     /// Runs a body when nothing of the download is on its way to the disk; at once if that is so.

@@ -67,7 +67,7 @@ extension DownloadEngine {
         let generation = download.generation
         change(download, phase: download.record.checksum == nil ? .finalizing : .verifying)
         // It may have been made longer than it has turned out to be.
-        submit(.truncate(file, to: total)) { [self] outcome in
+        submit(.truncate(file, to: total, mustBeWhole: true)) { [self] outcome in
             guard generation == download.generation else { return }
             if case .failed(let error) = outcome { return diskFailed(download, error) }
             synchronize(download, file, total)
@@ -76,7 +76,7 @@ extension DownloadEngine {
 
     private func synchronize(_ download: Download, _ file: OpenFile, _ total: Int64) {
         let generation = download.generation
-        submit(.syncForFinish(file)) { [self] outcome in
+        submit(.syncForFinish(file, byteCount: total)) { [self] outcome in
             guard generation == download.generation else { return }
             switch outcome {
             case .synchronized:
@@ -87,6 +87,7 @@ extension DownloadEngine {
                 } else {
                     recordFinalizing(download, file, total)
                 }
+            case .failed(let error) where error.reason == .altered: diskFailed(download, error)
             case .failed(let error): flushFailed(download, error)
             default: note(.error, "unexpected answer to a flush", download)
             }

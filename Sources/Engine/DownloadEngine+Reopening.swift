@@ -52,14 +52,17 @@ extension DownloadEngine {
         case .opened(let opened):
             let trusted = trustedRanges(download, opened)
             let isLess = trusted != download.partial.claimed
-            hold(download, opened.file)
-            download.record.partialPath = opened.file.path
-            download.partial.stage = .ready
-            if isLess {
-                download.lossReason = trusted.isEmpty ? .partialDamaged : nil
-                uncount(download, keeping: trusted)
+            // What was claimed counts until the file is held.
+            countingLosses(of: download) {
+                hold(download, opened.file)
+                download.record.partialPath = opened.file.path
+                download.partial.stage = .ready
+                if isLess {
+                    download.lossReason = trusted.isEmpty ? .partialDamaged : nil
+                    forget(download, keeping: trusted)
+                }
+                download.partial.setRanges(trusted)
             }
-            download.partial.setRanges(trusted)
             // Opening has flushed them.
             download.partial.durable = trusted
             download.record.durable = trusted
@@ -98,6 +101,9 @@ extension DownloadEngine {
             opened.pendingError == nil
             ? download.record.trustedRanges(bootID: bootID, mountID: file.mountID, partial: file.identity)
             : download.record.durable
+        // Who has punched a hole into it may have done more.
+        let wholeByteCount = min(ranges.contiguousByteCount, opened.byteCount)
+        if let end = opened.writtenEnd, end < wholeByteCount { return ByteRangeSet() }
         return ranges.clipped(to: opened.byteCount)
     }
 

@@ -20,6 +20,7 @@ package struct FileError: Error, Equatable, Sendable {
         case move = "take over"
         case remove = "remove"
         case truncate = "shorten"
+        case verify = "go on with"
         case read = "read"
         case close = "close"
     }
@@ -32,6 +33,8 @@ package struct FileError: Error, Equatable, Sendable {
         case inUse
         /// It lies in none of the directories that files may lie in, or a link leads out of them.
         case outsideRoots
+        /// Somebody else has changed a file that is open here.
+        case altered
         /// The name is taken, or for numbered names all of them are.
         case exists
         case canceled
@@ -78,6 +81,7 @@ package struct FileError: Error, Equatable, Sendable {
         switch reason {
         case .system(let errno): (Self.kind(of: errno), Self.passesWithTime(errno), errno.message)
         case .replaced: (.partialReplaced, false, "another file stands there, or it has been removed")
+        case .altered: (.partialReplaced, true, "somebody else has changed it while it was open")
         case .inUse: (.partialInUse, true, "another process has it open")
         case .outsideRoots: (.permissionDenied, false, "it lies outside of the directories that --root allows")
         case .exists: (.destinationConflict, false, "the name is taken")

@@ -90,8 +90,8 @@ package enum FileJob: Sendable {
     /// not. → `.opened`; the result gives the buffer back
     case writeSmall(path: String, IOBuffer, replacesOrphan: Bool = false)
 
-    /// As `checkpoint`, for a file with all its bytes. → `.synchronized`
-    case syncForFinish(OpenFile)
+    /// As `checkpoint`, for a file with all its bytes; one with a hole before that length is `.altered`. → `.synchronized`
+    case syncForFinish(OpenFile, byteCount: Int64)
 
     /// Reads the whole file back. → `.digested`
     case digest(OpenFile, Checksum.Algorithm, cancellation: CancellationFlag)
@@ -110,8 +110,8 @@ package enum FileJob: Sendable {
     /// Removes a finished file if it still is that file with that length. → `.removed`
     case removeFinished(path: String, identity: FileIdentity, byteCount: Int64)
 
-    /// → `.truncated`
-    case truncate(OpenFile, to: Int64)
+    /// `mustBeWhole`: a file that is shorter, or not as our operations left it, is `.altered`. → `.truncated`
+    case truncate(OpenFile, to: Int64, mustBeWhole: Bool = false)
 
     /// Reads at most `FileWorkers.readLimitByteCount` bytes; fewer at the end of the file. → `.read`
     case read(OpenFile, ByteRange)

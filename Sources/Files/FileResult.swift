@@ -87,6 +87,8 @@ package struct OpenedPartial: Sendable {
     package var byteCount: Int64
     /// A write-back error from before it was opened: then only what was durable may be trusted.
     package var pendingError: Errno?
+    /// Where the first hole is, or the end of the file; nil where the file system does not say.
+    package var writtenEnd: Int64?
 }
 
 /// What tells a partial from others that stood, or will stand, at its name.

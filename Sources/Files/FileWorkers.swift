@@ -106,7 +106,7 @@ package final class FileWorkers: Sendable {
             // It flushes, so it must not hold up writes.
             if let volume { try lanes(of: volume).sync.submit(.job(job)) } else { try pathLane().submit(job) }
         case .name(let file, _), .reserve(let file, _), .write(let file, _, _, _), .mark(let file, _),
-            .truncate(let file, _), .read(let file, _), .close(let file), .movePartial(let file, _):
+            .truncate(let file, _, _), .read(let file, _), .close(let file), .movePartial(let file, _):
             try lanes(of: file.volume).write.submit(job)
         case .publish(let publication):
             try lanes(of: publication.file.volume).write.submit(job)
@@ -114,7 +114,7 @@ package final class FileWorkers: Sendable {
             try lanes(of: VolumeID(identity)).sync.submit(.job(job))
         case .lookForPublished(_, let identity, _, _), .discard(_, let identity), .removeFinished(_, let identity, _):
             try lanes(of: VolumeID(identity)).write.submit(job)
-        case .checkpoint(let file), .syncForFinish(let file):
+        case .checkpoint(let file), .syncForFinish(let file, _):
             try lanes(of: file.volume).sync.submit(.job(job))
         case .digest:
             try hashLane().submit(job)
@@ -170,13 +170,13 @@ extension FileJob {
         case .reserve(let file, _): (.reserve, file.path)
         case .write(let file, _, _, _): (.write, file.path)
         case .mark(let file, _): (.write, file.path)
-        case .checkpoint(let file), .syncForFinish(let file): (.synchronize, file.path)
+        case .checkpoint(let file), .syncForFinish(let file, _): (.synchronize, file.path)
         case .writeSmall(let path, _, _): (.create, path)
         case .digest(let file, _, _): (.digest, file.path)
         case .publish(let publication): (.publish, publication.partialPath)
         case .lookForPublished(let path, _, _, _): (.lookUp, path)
         case .discard(let path, _), .removeFinished(let path, _, _): (.remove, path)
-        case .truncate(let file, _): (.truncate, file.path)
+        case .truncate(let file, _, _): (.truncate, file.path)
         case .read(let file, _): (.read, file.path)
         case .close(let file): (.close, file.path)
         }

@@ -11,10 +11,12 @@ extension OpenFile {
         let handle = try handle(for: .write)
         do throws(FileError) {
             let byteCount = Int64(buffer.count)
+            try checkUntouched(handle, for: .write)
             try checkRoom(handle, for: byteCount, endingAt: offset + byteCount)
             try attempt(.write, path) { () throws(Errno) in
                 try buffer.withBytes { (bytes) throws(Errno) in try handle.descriptor.write(bytes, at: offset) }
             }
+            noteTouched(handle)
         } catch {
             throw poison(error)
         }
@@ -45,9 +47,15 @@ extension OpenFile {
         return .reserved
     }
 
-    func truncate(to byteCount: Int64) throws(FileError) -> FileOutcome {
+    func truncate(to byteCount: Int64, mustBeWhole: Bool) throws(FileError) -> FileOutcome {
         let handle = try handle(for: .truncate)
+        do throws(FileError) {
+            if mustBeWhole { try checkLength(handle, byteCount: byteCount) }
+        } catch {
+            throw poison(error)
+        }
         try attempt(.truncate, path) { () throws(Errno) in try handle.descriptor.truncate(to: byteCount) }
+        noteTouched(handle)
         limitReserved(to: byteCount)
         return .truncated
     }

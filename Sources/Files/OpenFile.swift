@@ -14,6 +14,7 @@ package final class OpenFile: Sendable {
     /// Where it may get its names.
     let scope: PathScope
     package var volume: VolumeID { VolumeID(identity) }
+    let fileSystem: FileSystemTrust
 
     /// The descriptor, shared by the operations in flight: the last of them to let go closes it.
     final class Handle: Sendable {
@@ -25,6 +26,8 @@ package final class OpenFile: Sendable {
         var poison: FileError?
         var path: String
         var isNamed: Bool
+        /// How an operation of ours left it; nil where nobody looks.
+        var leftStatus: FileStatus?
         /// Up to here its room is its own.
         var reservedByteCount: Int64 = 0
         /// What may be written beyond before the volume's room is looked at again.
@@ -41,13 +44,18 @@ package final class OpenFile: Sendable {
     package init(
         _ descriptor: consuming FileDescriptor, path: String, isNamed: Bool = true, scope: PathScope = .anywhere
     ) throws(Errno) {
-        let identity = try descriptor.status().identity
+        let status = try descriptor.status()
         let mountID = descriptor.mountID()
+        let fileSystem = FileSystemTrust(magic: descriptor.fileSystemMagic())
         let handle = Handle(descriptor)
-        self.identity = identity
+        identity = status.identity
         self.mountID = mountID
         self.scope = scope
-        state = Guarded(State(handle: handle, path: path, isNamed: isNamed))
+        self.fileSystem = fileSystem
+        state = Guarded(
+            State(
+                handle: handle, path: path, isNamed: isNamed,
+                leftStatus: fileSystem.keepsTimes ? status : nil))
     }
 
     /// The first error that made the file unfit for writing, if any.
@@ -62,6 +70,7 @@ package final class OpenFile: Sendable {
         let handle = try handleEvenIfPoisoned(for: .create)
         let file = try scope.file(path, for: .create)
         try attempt(.create, path) { () throws(Errno) in try handle.descriptor.giveName(file.place) }
+        noteTouched(handle)
         state.withLock { state in
             state.path = path
             state.isNamed = true
@@ -75,6 +84,12 @@ package final class OpenFile: Sendable {
             state.poison = first
             return first
         }
+    }
+
+    /// How the last operation of ours left it; nil where changes by others are not looked for.
+    var leftStatus: FileStatus? {
+        get { state.withLock { $0.leftStatus } }
+        set { state.withLock { $0.leftStatus = newValue } }
     }
 
     /// How many bytes from the first on have their room reserved.

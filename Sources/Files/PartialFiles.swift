@@ -51,7 +51,8 @@ func openPartial(
     }
     do throws(Errno) {
         let file = try OpenFile(descriptor, path: path, scope: scope)
-        return OpenedPartial(file: file, byteCount: byteCount, pendingError: pendingError)
+        return OpenedPartial(
+            file: file, byteCount: byteCount, pendingError: pendingError, writtenEnd: file.writtenEnd)
     } catch {
         throw FileError(.open, path, errno: error)
     }
@@ -105,6 +106,7 @@ func movePartial(_ file: OpenFile, to candidates: [String]) throws(FileError) ->
         let new = try file.scope.file(candidate, for: .move)
         do throws(Errno) {
             try ExclusiveRename.system.run(old.place, to: new.place)
+            if let handle = try? file.handleEvenIfPoisoned(for: .move) { file.noteTouched(handle) }
             return candidate
         } catch {
             if error != .exists { throw FileError(.move, candidate, errno: error) }

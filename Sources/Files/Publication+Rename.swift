@@ -15,6 +15,7 @@ extension Publication {
     /// Gives the file its final name, not yet durable; finds it already there when an earlier attempt got so far.
     func rename() throws(FileError) -> PublishedFile {
         let handle = try file.handle(for: .publish)
+        try file.checkUntouched(handle, for: .publish)
         let isNamed = file.isNamed
         if isNamed {
             guard try Occupant(at: place(partialPath)).isFile(file.identity) else { return try alreadyRenamed() }
@@ -22,6 +23,7 @@ extension Publication {
             // Only a rename replaces.
             try file.giveName(partialPath)
         }
+        file.stopWatching()
         try setMode(handle)
         for path in mode.candidates(finalPath) where try isNamed || mode == .replace ? take(path) : giveName(path) {
             return PublishedFile(path: path, identity: file.identity)

@@ -24,6 +24,8 @@ struct SyncWorker: LaneWorker {
         var ticket: UInt64
         var file: OpenFile
         var handle: OpenFile.Handle
+        /// Up to where no hole may be.
+        var wholeByteCount: Int64 = 0
     }
     private let results: Mailbox<FileResult>
     private let scope: PathScope
@@ -43,13 +45,9 @@ struct SyncWorker: LaneWorker {
                 directories[published.path.parentDirectory, default: []].append((published, ticket))
             case .job(let job):
                 switch job.job {
-                case .checkpoint(let file), .syncForFinish(let file):
-                    do throws(FileError) {
-                        let flush = Flush(ticket: job.ticket, file: file, handle: try file.handle(for: .synchronize))
-                        flushes[file.volume, default: []].append(flush)
-                    } catch {
-                        results.send(FileResult(ticket: job.ticket, outcome: .failed(error)))
-                    }
+                case .checkpoint(let file): enqueue(job.ticket, file, wholeByteCount: 0, in: &flushes)
+                case .syncForFinish(let file, let byteCount):
+                    enqueue(job.ticket, file, wholeByteCount: byteCount, in: &flushes)
                 default:
                     results.send(job.performed())
                 }
@@ -62,6 +60,18 @@ struct SyncWorker: LaneWorker {
 
     // MARK: Data
 
+    private func enqueue(
+        _ ticket: UInt64, _ file: OpenFile, wholeByteCount: Int64, in flushes: inout [VolumeID: [Flush]]
+    ) {
+        do throws(FileError) {
+            let handle = try file.handle(for: .synchronize)
+            flushes[file.volume, default: []].append(
+                Flush(ticket: ticket, file: file, handle: handle, wholeByteCount: wholeByteCount))
+        } catch {
+            results.send(FileResult(ticket: ticket, outcome: .failed(error)))
+        }
+    }
+
     private mutating func flush(_ batch: [Flush]) {
         let isFileSystemDurable = batch.count >= Self.fileSystemSyncMinimum && synchronizeFileSystem(batch[0].handle)
         if !isFileSystemDurable && batch.count > 1 {
@@ -72,11 +82,13 @@ struct SyncWorker: LaneWorker {
                 if let poison = flush.file.poison { throw poison }
                 do throws(Errno) {
                     try Self.flush(flush.handle, isFileSystemDurable: isFileSystemDurable)
-                    return .synchronized
                 } catch {
                     // The kernel tells of lost pages once; the next flush would succeed and prove nothing.
                     throw flush.file.poison(FileError(.synchronize, flush.file.path, errno: error))
                 }
+                // Before the flush ext4 does not tell room that is only reserved from bytes.
+                try flush.file.checkNoHole(flush.handle, before: flush.wholeByteCount)
+                return .synchronized
             }
             results.send(FileResult(ticket: flush.ticket, outcome: outcome))
         }

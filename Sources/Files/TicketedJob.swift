@@ -35,8 +35,8 @@ struct TicketedJob: Sendable {
             .written(markError: try file.write(buffer, at: offset, mark: mark))
         case .mark(let file, let mark):
             try file.write(mark)
-        case .truncate(let file, let byteCount):
-            try file.truncate(to: byteCount)
+        case .truncate(let file, let byteCount, let mustBeWhole):
+            try file.truncate(to: byteCount, mustBeWhole: mustBeWhole)
         case .read(let file, let range):
             .read(try file.read(range))
         case .close(let file):

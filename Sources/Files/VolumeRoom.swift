@@ -29,6 +29,7 @@ extension OpenFile {
             do throws(Errno) {
                 try handle.descriptor.preallocate(byteCount: byteCount)
                 noteReserved(byteCount)
+                noteTouched(handle)
             } catch {
                 // A file system that cannot reserve lets the file grow as it comes.
                 if ![.notSupported, .notImplemented, .invalidArgument].contains(error) { throw error }

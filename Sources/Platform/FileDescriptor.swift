@@ -17,6 +17,10 @@ package struct FileStatus: Equatable, Sendable {
     package var linkCount: UInt64
     package var userID: UInt32
     package var mode: UInt32
+    /// When its bytes changed last, in nanoseconds since 1970.
+    package var modifiedNanoseconds: Int64
+    /// When anything of it changed last, its times included; nobody can set it.
+    package var changedNanoseconds: Int64
 
     fileprivate init(_ status: stat) {
         kind =
@@ -32,6 +36,13 @@ package struct FileStatus: Equatable, Sendable {
         linkCount = UInt64(status.st_nlink)
         userID = status.st_uid
         mode = status.st_mode
+        modifiedNanoseconds = Self.nanoseconds(status.st_mtim)
+        changedNanoseconds = Self.nanoseconds(status.st_ctim)
+    }
+
+    /// Wraps where a file system tells a time that is no time.
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
     /// The status of what a path names, a symbolic link itself included.  C: lstat(2)
@@ -201,6 +212,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
     /// cannot.  C: fallocate(2)
     package borrowing func preallocate(byteCount: Int64) throws(Errno) {
         _ = try valueOrErrno { cplatform_preallocate(raw, byteCount) }
+    }
+
+    /// The offset of the first byte that nobody has written, the file's length if there is none before it; nil where the
+    /// kernel does not say.  C: lseek(2), SEEK_HOLE
+    package borrowing func firstHole() -> Int64? {
+        let offset = cplatform_first_hole(raw)
+        return offset < 0 ? nil : offset
     }
 
     /// Gives a file that was made without a name its first; `.exists` if that is taken.  C: linkat(2)

@@ -29,6 +29,8 @@ int cplatform_open_directory(int directory, const char *path, bool is_beneath);
 int cplatform_open_name(int directory, const char *name);
 /* fallocate(2), KEEP_SIZE; posix_fallocate would write bytes where the call is unsupported. */
 int cplatform_preallocate(int fd, int64_t length);
+/* lseek(2): where the first hole is, or -1. */
+int64_t cplatform_first_hole(int fd);
 int cplatform_syncfs(int fd);
 /* Starts write-out without waiting: sync_file_range(2), SYNC_FILE_RANGE_WRITE. */
 int cplatform_start_writeback(int fd);
