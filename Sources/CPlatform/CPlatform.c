@@ -2,6 +2,7 @@
 #include "CPlatform.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <iconv.h>
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -130,4 +131,15 @@ mode_t cplatform_umask(void) {
         if (sscanf(line, "Umask: %o", &mask) == 1) break;
     fclose(file);
     return mask;
+}
+ssize_t cplatform_to_utf8(const char *charset, const void *input, size_t count, void *output, size_t room) {
+    char *from = (char *)(uintptr_t)input, *to = output;
+    size_t left = room;
+    iconv_t conversion = iconv_open("UTF-8", charset);
+    if (conversion == (iconv_t)-1) return -1;
+    size_t code = count ? iconv(conversion, &from, &count, &to, &left) : 0;
+    /* What a stateful charset still holds back. */
+    if (code != (size_t)-1) code = iconv(conversion, NULL, NULL, &to, &left);
+    iconv_close(conversion);
+    return code == (size_t)-1 ? -1 : (ssize_t)(room - left);
 }

@@ -28,13 +28,14 @@ package struct BodyFraming: Equatable, Sendable {
     /// True when a body that was cut off can be told from one that ended.
     package var isEndProven: Bool
 
-    /// Throws for a malformed length, or a transfer coding that was not asked for.
+    /// Throws for a malformed length, and for any transfer coding but chunked, once.
     package init(_ head: ResponseHead) throws(MalformedField) {
         let length = try ContentLength.parse(head.values("Content-Length"))
         let codings = HTTPGrammar.tokenList(head.values("Transfer-Encoding")).filter { $0 != "identity" }
         guard codings.allSatisfy({ $0 == "chunked" }) else {
             throw MalformedField("Transfer-Encoding", "names a coding that was not asked for")
         }
+        guard codings.count <= 1 else { throw MalformedField("Transfer-Encoding", "names chunked twice") }
         // A transfer coding overrides the length: believing both is how files were once corrupted.
         byteCount = codings.isEmpty ? length : nil
         // From HTTP/2 on, the stream's end is explicit.

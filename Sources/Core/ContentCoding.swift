@@ -7,14 +7,41 @@ package enum ContentCoding {
         HTTPGrammar.tokenList(head.values("Content-Encoding")).filter { !meaningless.contains($0) }
     }
 
+    /// What tells a compressed file from a compressed answer, besides the response itself.
+    package struct Evidence: Equatable, Sendable {
+        /// What the file will be called and was called by the URLs that led to it, as paths or last components.
+        package var names: [String]
+        /// True when the bytes were decoded once and are not the ones that the caller's checksum names.
+        package var keepsCoding: Bool
+
+        package init(names: [String] = [], keepsCoding: Bool = false) {
+            self.names = names
+            self.keepsCoding = keepsCoding
+        }
+    }
+
     /// True when the coding is only the server's way of labelling a compressed file: then the file is those bytes.
     ///
-    /// Servers that map `.gz` to a coding would have `archive.tar.gz` unpacked on its way; browsers keep it too.
-    package static func labelsFile(_ codings: [String], path: String, contentType: String?) -> Bool {
+    /// Servers that map `.gz` to a coding would have `archive.tar.gz` unpacked on its way; browsers keep it too.  The name
+    /// in `Content-Disposition` counts as well.
+    package static func labelsFile(_ head: ResponseHead, _ evidence: Evidence) -> Bool {
+        let codings = inForce(head)
+        if evidence.keepsCoding, codings.count == 1 { return true }
+        let contentType = head.value("Content-Type")
+        return ([head.fileName ?? ""] + evidence.names).contains { name in
+            labelsFile(codings, path: name, contentType: contentType)
+        }
+    }
+
+    /// The same by one name, the last component of a path, and by the media type.
+    static func labelsFile(_ codings: [String], path: String, contentType: String?) -> Bool {
         guard codings.count == 1, let coding = codings.first else { return false }
         let row = labels.first { $0.codings.contains(coding) }
         guard let row else { return false }
-        if let contentType, row.mediaTypes.contains(HTTPGrammar.mediaType(contentType)) { return true }
+        if let mediaType = contentType.map(HTTPGrammar.mediaType) {
+            if row.mediaTypes.contains(mediaType) { return true }
+            if let suffix = row.typeSuffix, mediaType.hasSuffix(suffix) { return true }
+        }
         let name = path.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring("").utf8
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")) else { return false }
         return row.fileExtensions.contains(HTTPGrammar.lowercased(Substring(name[name.index(after: dot)...])))
@@ -29,11 +56,11 @@ package enum ContentCoding {
 
     /// What has to be undone for the file's own bytes; nil when there is nothing to undo, or no way to.
     ///
-    /// `path` is that of the URL that answered.  Only whole bodies: part of a compressed one is of no use.
-    package static func compression(_ head: ResponseHead, path: String) -> Compression? {
+    /// Only whole bodies: part of a compressed one is of no use.
+    package static func compression(_ head: ResponseHead, evidence: Evidence) -> Compression? {
         guard head.status == 200 || head.status == 203 else { return nil }
         let codings = inForce(head)
-        if codings.count != 1 || labelsFile(codings, path: path, contentType: head.value("Content-Type")) { return nil }
+        if codings.count != 1 || labelsFile(head, evidence) { return nil }
         switch codings.first {
         case "gzip", "x-gzip": return .gzip
         case "deflate": return .deflate
@@ -48,20 +75,32 @@ package enum ContentCoding {
         var codings: Set<String>
         var fileExtensions: Set<String>
         var mediaTypes: Set<String>
+        /// The structured suffix of media types that end in it (RFC 6839).
+        var typeSuffix: String?
     }
 
     private static let labels = [
         Label(
             codings: ["gzip", "x-gzip"],
-            fileExtensions: ["gz", "tgz", "taz", "svgz", "emz", "wmz"],
-            mediaTypes: ["application/gzip", "application/x-gzip", "application/x-gtar", "application/x-tgz"]
+            fileExtensions: [
+                "adz", "crate", "dz", "emz", "gz", "gzip", "svgz", "taz", "tgz", "tpz", "unitypackage", "wmz",
+            ],
+            mediaTypes: [
+                "application/gzip", "application/x-gzip", "application/x-gzip-compressed",
+                "application/gzip-compressed", "application/x-gtar", "application/x-tgz",
+                "application/x-compressed-tar", "application/vnd.docker.image.rootfs.diff.tar.gzip",
+            ],
+            typeSuffix: "+gzip"
         ),
-        Label(codings: ["zstd"], fileExtensions: ["zst", "tzst"], mediaTypes: ["application/zstd"]),
+        Label(
+            codings: ["zstd"], fileExtensions: ["zst", "tzst"], mediaTypes: ["application/zstd"], typeSuffix: "+zstd"),
         Label(codings: ["br"], fileExtensions: ["br"], mediaTypes: []),
         Label(
             codings: ["compress", "x-compress"],
-            fileExtensions: ["z"],
+            fileExtensions: ["z", "taz"],
             mediaTypes: ["application/x-compress"]
         ),
+        // RFC 1950 as a file; no registered name.
+        Label(codings: ["deflate"], fileExtensions: ["zlib", "zz"], mediaTypes: ["application/zlib"]),
     ]
 }

@@ -3,14 +3,17 @@ package enum ContentDisposition {
     /// The name as the server has it, not yet fit for a file system; nil when there is none.
     ///
     /// `filename*` beats `filename`; of several of one kind the first counts; an extended value that is not right is
-    /// passed over.  The type (`attachment`, `inline`) does not matter, and may be missing.
-    package static func fileName(_ value: String) -> String? {
+    /// passed over.  The type (`attachment`, `inline`) does not matter, and may be missing.  `decode` knows charsets besides
+    /// UTF-8 and Latin-1: it gets a charset's name and bytes in it, and answers nil when they are none.
+    package static func fileName(
+        _ value: String, decode: (_ charset: String, _ bytes: [UInt8]) -> String? = { _, _ in nil }
+    ) -> String? {
         guard value.utf8.count <= Limits.contentDispositionByteCount else { return nil }
         var plain: String?
         var extended: String?
         for (name, value) in parameters(value) {
             if name == "filename*" {
-                if extended == nil { extended = extendedValue(value) }
+                if extended == nil { extended = extendedValue(value, decode) }
             } else if name == "filename" {
                 if plain == nil { plain = value }
             }
@@ -57,7 +60,7 @@ package enum ContentDisposition {
     }
 
     /// `charset'language'percent-encoded`; nil unless it is right in all three.
-    private static func extendedValue(_ value: String) -> String? {
+    private static func extendedValue(_ value: String, _ decode: (String, [UInt8]) -> String?) -> String? {
         let parts = value.utf8.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[2].allSatisfy(isExtendedValueByte) else { return nil }
         let encoded = Substring(parts[2])
@@ -67,10 +70,11 @@ package enum ContentDisposition {
             return nil
         }
         let bytes = PercentEncoding.decode(encoded)
-        switch HTTPGrammar.lowercased(Substring(parts[0])) {
-        case "utf-8": return String(validating: bytes, as: UTF8.self)
+        let charset = HTTPGrammar.lowercased(Substring(parts[0]))
+        switch charset {
+        case "utf-8", "utf8": return String(validating: bytes, as: UTF8.self)
         case "iso-8859-1": return PercentEncoding.latin1(bytes)
-        default: return nil
+        default: return HTTPGrammar.isToken(charset) ? decode(charset, bytes) : nil
         }
     }
 

@@ -11,11 +11,12 @@ package enum FileName {
     ///
     /// `urlPath` is the path as the URL has it, percent-encoded, of the URL that answered.  The result is sanitised.
     package static func suggested(contentDisposition: String?, urlPath: String) -> String {
-        if let contentDisposition, let name = ContentDisposition.fileName(contentDisposition),
-            let safe = component(name)
-        {
-            return safe
-        }
+        suggested(given: contentDisposition.flatMap { ContentDisposition.fileName($0) }, urlPath: urlPath)
+    }
+
+    /// The same, `given` being the name that `Content-Disposition` has.
+    package static func suggested(given: String?, urlPath: String) -> String {
+        if let safe = given.flatMap(component) { return safe }
         let segment = urlPath.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
         guard let segment else { return fallback }
         return component(PercentEncoding.text(PercentEncoding.decode(Substring(segment)))) ?? fallback

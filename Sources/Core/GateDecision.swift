@@ -24,8 +24,8 @@ package struct GateContext: Equatable, Sendable {
     package var hasChecksum: Bool
     /// The largest file wanted, in bytes; nil for any.
     package var maxFileByteCount: Int64?
-    /// The path of the URL that answered: it tells a compressed file from a compressed answer.
-    package var urlPath: String
+    /// What tells a compressed file from a compressed answer.
+    package var codingEvidence: ContentCoding.Evidence
     /// The wall clock in seconds since 1970, for a date in `Retry-After`.
     package var nowSeconds: Int64
     /// How often this run already began anew, or asked again, because of what the gate saw.
@@ -42,7 +42,7 @@ package struct GateContext: Equatable, Sendable {
         resumePolicy: ResumePolicy = .strict,
         hasChecksum: Bool = false,
         maxFileByteCount: Int64? = nil,
-        urlPath: String = "",
+        codingEvidence: ContentCoding.Evidence = ContentCoding.Evidence(),
         nowSeconds: Int64 = 0,
         restartCount: Int = 0,
         quirks: RangeQuirks = RangeQuirks()
@@ -54,7 +54,7 @@ package struct GateContext: Equatable, Sendable {
         self.resumePolicy = resumePolicy
         self.hasChecksum = hasChecksum
         self.maxFileByteCount = maxFileByteCount
-        self.urlPath = urlPath
+        self.codingEvidence = codingEvidence
         self.nowSeconds = nowSeconds
         self.restartCount = restartCount
         self.quirks = quirks
@@ -80,6 +80,8 @@ package struct BodyPlan: Equatable, Sendable {
     package var discardsHeld: Bool
     /// True when they are to stay on disk beside the new ones all the same.
     package var keepsHeld = false
+    /// True when the file is what the body decodes to.
+    package var isDecoded = false
     /// False when a body that was cut off would look like one that ended.
     package var isLengthVerified: Bool
     /// True when an interruption is expected to cost nothing but what was on its way.

@@ -14,13 +14,11 @@ extension ResponseGate {
         var entity = Entity(head, totalByteCount: framing.byteCount)
         if let page = webPageInPlaceOfFile(context, entity) { return page }
         let codings = ContentCoding.inForce(head)
-        let compression = ContentCoding.compression(head, path: context.urlPath)
+        let compression = ContentCoding.compression(head, evidence: context.codingEvidence)
         if compression != nil {
             // The length is that of the compressed bytes.
             entity.totalByteCount = nil
-        } else if !codings.isEmpty,
-            !ContentCoding.labelsFile(codings, path: context.urlPath, contentType: entity.contentType)
-        {
+        } else if !codings.isEmpty, !ContentCoding.labelsFile(head, context.codingEvidence) {
             return fail(
                 .protocol,
                 "The server compressed the file on its way (\(codings.joined(separator: ", "))), though it was asked not to.",
@@ -28,7 +26,7 @@ extension ResponseGate {
         }
         if let tooLarge = sizeFailure(context, totalByteCount: entity.totalByteCount) { return tooLarge }
 
-        let fresh = BodyPlan(
+        var fresh = BodyPlan(
             firstOffset: 0,
             byteCount: entity.totalByteCount,
             entity: entity,
@@ -38,6 +36,7 @@ extension ResponseGate {
             isLengthVerified: framing.isEndProven || compression != nil,
             isResumable: context.canResume(entity)
         )
+        fresh.isDecoded = compression != nil
         return context.held.isEmpty ? .accept(fresh) : wholeOverHeld(context, fresh)
     }
 

@@ -18,6 +18,8 @@ package struct ResponseHead: Equatable, Sendable {
     package var dateSeconds: Int64?
     package var lastModifiedSeconds: Int64?
     package var retryAfterDateSeconds: Int64?
+    /// The name in `Content-Disposition`, as the caller read it; nil when there is none.
+    package var fileName: String?
 
     package init(
         status: Int,

@@ -28,6 +28,8 @@ internal import Core
     private(set) var isAtEnd = false
     /// True once bytes that belong to no stream have followed one: they are not the file's.
     private var ignoresRest = false
+    /// True for deflate alone, without the wrapping that has a checksum.
+    private var isRaw = false
     /// Bytes of a refused piece that were used up all the same.
     private var usedPieceByteCount = 0
 
@@ -104,11 +106,15 @@ internal import Core
         if ignoresRest { return false }
         guard let first else { return true }
         if !isBegun {
-            unsafe inflation = czlib_inflation_new(format(first))
+            let format = format(first)
+            isRaw = format == CZLIB_RAW
+            unsafe inflation = czlib_inflation_new(format)
             if !isBegun { throw .noMemory }
         } else if isAtEnd {
             // Another member may follow (RFC 1952, 2.2); anything else is padding, as gzip(1) and browsers see it.
             guard coding == .gzip, first == Self.gzipMagic, let inflation = unsafe inflation else {
+                // Without a checksum nothing but its end says that it was a stream at all.
+                if isRaw { throw .damaged }
                 ignoresRest = true
                 return false
             }

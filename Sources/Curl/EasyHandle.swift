@@ -46,6 +46,14 @@ internal import CCurl
         if code != CURLE_OK { throw CurlError(code, "setopt callbacks") }
     }
 
+    /// Has everything that passes shown to a function, TLS messages among it; the context is that of the callbacks.
+    borrowing func setDebugCallback(
+        _ debug: ccurl_debug_function, context: UnsafeMutableRawPointer
+    ) throws(CurlError) {
+        let code = unsafe ccurl_easy_setopt_debug(raw, debug, context)
+        if code != CURLE_OK { throw CurlError(code, "setopt debug") }
+    }
+
     /// Lets a paused transfer go on; callbacks may run before it returns.  C: curl_easy_pause(3)
     borrowing func unpause() -> CURLcode {
         unsafe ccurl_easy_unpause(raw)

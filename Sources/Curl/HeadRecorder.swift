@@ -1,4 +1,5 @@
 internal import Core
+internal import Platform
 
 /// Collects the lines of a response's head as libcurl hands them over, and turns them into a `ResponseHead` when asked.
 ///
@@ -9,16 +10,20 @@ struct HeadRecorder {
     /// The most lines taken in one transfer, interim responses included.
     static let maxFieldCount = 1_000
 
-    enum Verdict {
+    enum Verdict: Equatable {
         case accepted
         case tooLarge
+        case malformed(MalformedField)
     }
 
     /// All header bytes that came, whatever became of them.
     private(set) var byteCount = 0
     private var lineCount = 0
+    /// The lines of the head that is coming, its status line left out.
     private var bytes: [UInt8] = []
-    private var status = 0
+    /// Nil until a head's status line has come: only its first line is one.
+    private var status: HeadGrammar.Status?
+    private var lastKind: HeadGrammar.FieldKind?
     /// True once the blank line after a final response's fields has come.
     private(set) var isComplete = false
 
@@ -31,15 +36,37 @@ struct HeadRecorder {
         lineCount += 1
         if byteCount > Self.maxByteCount || lineCount > Self.maxFieldCount { return .tooLarge }
         if isComplete { return .accepted }  // a trailer
-        if let status = Self.statusCode(line) {
-            bytes.removeAll(keepingCapacity: true)
-            self.status = status
+        do throws(MalformedField) {
+            try add(Self.withoutLineEnd(Array(line)[...]))
+        } catch {
+            return .malformed(error)
         }
-        bytes.append(contentsOf: line)
-        let isBlank = line.allSatisfy { $0 == 0x0d || $0 == 0x0a }
-        // 101 is final for us: we never ask for an upgrade.
-        if isBlank && (status >= 200 || status == 101) { isComplete = true }
         return .accepted
+    }
+
+    private mutating func add(_ line: ArraySlice<UInt8>) throws(MalformedField) {
+        guard let status else {
+            self.status = try HeadGrammar.status(line)
+            return
+        }
+        // libcurl takes a CR too many at the end of a line, and so for a blank line.
+        guard line.allSatisfy({ $0 == 0x0d }) else {
+            lastKind = try HeadGrammar.kind(line, after: lastKind)
+            bytes.append(contentsOf: line)
+            return bytes.append(0x0a)
+        }
+        // 101 is final for us: we never ask for an upgrade.
+        isComplete = status.code >= 200 || status.code == 101
+        if !isComplete {
+            self.status = nil
+            lastKind = nil
+            bytes.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private static func withoutLineEnd(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let line = line.last == 0x0a ? line.dropLast() : line
+        return line.last == 0x0d ? line.dropLast() : line
     }
 
     /// True when so many bytes came that libcurl's own limit for all of a head may have been hit by one line more.
@@ -50,14 +77,15 @@ struct HeadRecorder {
 
     /// The head, once it is complete.
     func head() -> ResponseHead? {
-        guard isComplete else { return nil }
-        let lines = bytes.split(separator: 0x0a).map { $0.last == 0x0d ? $0.dropLast() : $0 }
-        guard let statusLine = lines.first else { return nil }
-        var head = ResponseHead(status: status, httpVersion: Self.httpVersion(statusLine))
-        for line in lines.dropFirst() { Self.add(line, to: &head) }
+        guard isComplete, let status else { return nil }
+        var head = ResponseHead(status: status.code, httpVersion: status.httpVersion)
+        for line in bytes.split(separator: 0x0a) { Self.add(line, to: &head) }
         head.dateSeconds = head.value("Date").flatMap(HTTPDate.parse)
         head.lastModifiedSeconds = head.value("Last-Modified").flatMap(HTTPDate.parse)
         head.retryAfterDateSeconds = head.value("Retry-After").flatMap(HTTPDate.parse)
+        head.fileName = head.value("Content-Disposition").flatMap { value in
+            ContentDisposition.fileName(value, decode: Charset.decode)
+        }
         return head
     }
 
@@ -84,22 +112,5 @@ struct HeadRecorder {
         var scalars = String.UnicodeScalarView()
         for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
         return String(scalars)
-    }
-
-    /// The code when the line is a status line.  libcurl has refused malformed ones before.
-    private static func statusCode(_ line: some Collection<UInt8>) -> Int? {
-        guard line.starts(with: "HTTP/".utf8), let blank = line.firstIndex(of: 0x20) else { return nil }
-        let digits = line[blank...].drop { $0 == 0x20 }.prefix(3)
-        guard digits.count == 3, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-    }
-
-    /// 11 for `HTTP/1.1`, 20 for `HTTP/2`; 0 when malformed.
-    private static func httpVersion(_ statusLine: ArraySlice<UInt8>) -> Int {
-        let version = statusLine.dropFirst(5).prefix { $0 != 0x20 }
-        let parts = version.split(separator: UInt8(ascii: ".")).map { Int(String(decoding: $0, as: UTF8.self)) }
-        guard let major = parts.first ?? nil, (0...9).contains(major) else { return 0 }
-        let minor = parts.count > 1 ? parts[1] ?? 0 : 0
-        return major * 10 + min(max(minor, 0), 9)
     }
 }

@@ -55,6 +55,7 @@ package final class MultiSession {
             let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
             finish(transfer, code)
         }
+        for transfer in news { transfer.finishIfWhole() }
     }
 
     /// The transfers that changed since the last call, each once: a head came, body bytes came, it paused, it ended.

@@ -8,7 +8,7 @@ package import Platform
 /// Not Sendable: made, used and dropped on the loop thread. The `MultiSession` holds it while it runs.
 ///
 /// A body that the server compressed though it was asked not to is decoded (`ContentCoding.compression`); all byte counts
-/// are of the decoded bytes.
+/// that others see are of the decoded bytes.
 ///
 /// Body bytes go into buffers that the owner gives in advance. When the next piece does not fit, the transfer pauses
 /// (`isPaused`) until the owner has given a buffer and called `resumeReceiving`.
@@ -38,18 +38,15 @@ package import Platform
     private var decoder: ContentDecoder?
     private var isDecoderChosen = false
     private var abortion: Abortion?
+    /// How the body ends by its head, and how many of its bytes have come as they were sent.
+    private var framing: BodyFraming?
+    private var sentByteCount: Int64 = 0
+    /// What TLS has told of the connection; nothing for plain http.
+    private var tls = TLSRecords()
     private var finalMetrics: TransferMetrics?
     private weak var session: MultiSession?
     /// True while it stands in the session's list of news.
     var hasNews = false
-
-    /// Why a callback of ours broke the transfer off.
-    private enum Abortion {
-        case headTooLarge
-        case bodyTooLong
-        case undecodable
-        case outOfMemory
-    }
 
     /// Prepares the request; nothing is sent before `MultiSession.add`.
     ///
@@ -60,6 +57,7 @@ package import Platform
         // Safety: the handle is ours and dies before us, and the session holds us while the handle is in its multi.
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe try self.easy?.setCallbacks(write: writeCallback, header: headerCallback, context: context)
+        if request.url.scheme == .https { unsafe try self.easy?.setDebugCallback(debugCallback, context: context) }
     }
 
     package var tag: Int { request.tag }
@@ -126,9 +124,11 @@ package import Platform
 
     /// Sets how many body bytes may come, counted from the body's start; more break the transfer off.
     ///
-    /// Bytes beyond it that wait in the buffers already are dropped.
+    /// Bytes beyond it that wait in the buffers already are dropped.  When exactly as many have come the transfer has
+    /// finished, be it that libcurl waits for another end.
     package func limitBody(to byteCount: Int64) {
         bodyByteLimit = byteCount
+        finishIfWhole()
         guard receivedByteCount > byteCount, let excess = Int(exactly: receivedByteCount - byteCount) else { return }
         receivedByteCount -= Int64(buffers.dropLast(excess))
         exceededLimit = true
@@ -139,6 +139,13 @@ package import Platform
     }
 
     // MARK: The session's side
+
+    /// Ends the transfer when all that its head or its limit promises has come.  Not from within a callback.
+    func finishIfWhole() {
+        guard !isFinished, abortion == nil, isHeadComplete, !isPaused else { return }
+        let isWhole = decoder == nil && receivedByteCount == bodyByteLimit || sentByteCount == framing?.byteCount
+        if isWhole { session?.finish(self, CURLE_OK) }
+    }
 
     func attach(to multi: borrowing MultiHandle, of session: MultiSession) throws(CurlError) {
         precondition(easy != nil && self.session == nil, "a transfer runs once")
@@ -162,23 +169,8 @@ package import Platform
         _ code: CURLcode, _ easy: borrowing EasyHandle, _ metrics: TransferMetrics
     ) -> DownloadFailure? {
         let peer = "\(request.url.host):\(request.url.port)"
-        switch abortion {
-        case .headTooLarge:
-            let message = "the response header of \(peer) is too large"
-            return DownloadFailure(.headersTooLarge, message, isRetryable: false)
-        case .bodyTooLong:
-            return DownloadFailure(.protocol, "\(peer) sent more data than it announced", isRetryable: true)
-        case .undecodable:
-            return DownloadFailure(.protocol, "the compressed response of \(peer) is damaged", isRetryable: true)
-        case .outOfMemory:
-            return DownloadFailure(.internal, "there is no memory to decompress the response with", isRetryable: true)
-        case nil: break
-        }
-        if code == CURLE_OK {
-            guard let decoder, !decoder.isAtEnd else { return nil }
-            let message = "the compressed response of \(peer) ended early"
-            return DownloadFailure(.incomplete, message, isRetryable: true)
-        }
+        if let abortion { return abortion.failure(peer, wasReused: metrics.newConnectionCount == 0) }
+        if code == CURLE_OK { return earlyEnd(peer) }
         let context = FailureContext(
             peer: peer,
             wasConnected: metrics.preTransferMicroseconds > 0,
@@ -189,6 +181,26 @@ package import Platform
             errorText: easy.errorText
         )
         return DownloadFailure(curlCode: Int(code.rawValue), context: context)
+    }
+
+    /// What tells that a response which libcurl takes for whole is not.
+    private func earlyEnd(_ peer: String) -> DownloadFailure? {
+        func failure(_ what: String) -> DownloadFailure { DownloadFailure(.incomplete, what, isRetryable: true) }
+        guard isHeadComplete else { return failure("\(peer) closed the connection within the response header") }
+        if decoder == nil, receivedByteCount == bodyByteLimit { return nil }
+        let isEndProven = framing?.isEndProven ?? false
+        if !isEndProven, tls.isEndMissing {
+            // RFC 9112, 9.8: anybody on the way may have cut it.
+            return failure("\(peer) closed the connection without the end that TLS has for it")
+        }
+        // A body without a byte is the empty file, if its end is known.
+        let isCompressed = decoder.map { !$0.isAtEnd } ?? (compression != nil && !isEndProven)
+        return isCompressed ? failure("the compressed response of \(peer) ended early") : nil
+    }
+
+    /// How the body is compressed, if that is to be undone.
+    private var compression: ContentCoding.Compression? {
+        head.flatMap { ContentCoding.compression($0, evidence: request.codingEvidence) }
     }
 
     /// The errno of the last failed attempt to connect.  libcurl keeps none for a socket that could not be made at all.
@@ -213,9 +225,18 @@ package import Platform
         if abortion != nil { return abortCode }
         if !isDecoderChosen {
             isDecoderChosen = true
-            decoder = head.flatMap { ContentCoding.compression($0, path: request.url.path) }.map(ContentDecoder.init)
+            decoder = compression.map(ContentDecoder.init)
         }
-        if let decoder { return unsafe receiveEncoded(bytes, decoder) }
+        // libcurl passes over a length that stands beside a transfer coding, be that `identity`; the gate does not.
+        let promised = framing?.byteCount.map { max(0, $0 - sentByteCount) } ?? .max
+        let piece = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: promised)))
+        let result = if let decoder { unsafe receiveEncoded(piece, decoder) } else { unsafe receivePlain(piece) }
+        guard result == piece.count else { return result }
+        sentByteCount += Int64(piece.count)
+        return bytes.count
+    }
+
+    private func receivePlain(_ bytes: UnsafeRawBufferPointer) -> Int {
         // 0 when a limit was set below what had come.
         let allowed = max(0, bodyByteLimit - receivedByteCount)
         let kept = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: allowed)))
@@ -256,13 +277,21 @@ package import Platform
     fileprivate func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Int {
         if abortion != nil { return abortCode }
         let wasComplete = recorder.isComplete
-        if unsafe recorder.record(bytes) == .tooLarge {
-            abortion = .headTooLarge
-            return abortCode
+        switch unsafe recorder.record(bytes) {
+        case .accepted: break
+        case .tooLarge: abortion = .headTooLarge
+        case .malformed(let field): abortion = .malformedHead(field)
         }
-        if recorder.isComplete && !wasComplete { noteNews() }
+        if abortion != nil { return abortCode }
+        if recorder.isComplete && !wasComplete {
+            // What is malformed in it is the gate's to tell.
+            framing = head.flatMap { try? BodyFraming($0) }
+            noteNews()
+        }
         return bytes.count
     }
+
+    fileprivate func noteTLSRecord(_ bytes: UnsafeRawBufferPointer) { unsafe tls.note(bytes) }
 }
 
 // CURL_WRITEFUNC_ERROR: never a byte count, so it fails the transfer even for an empty piece.
@@ -285,4 +314,15 @@ private func headerCallback(
     // Safety: as above.
     let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     return unsafe transfer.receiveHeaderLine(UnsafeRawBufferPointer(start: data, count: count))
+}
+
+private func debugCallback(
+    _ easy: OpaquePointer, _ type: curl_infotype, _ data: UnsafeMutablePointer<CChar>, _ size: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard type == CURLINFO_SSL_DATA_IN, let context = unsafe context else { return 0 }
+    // Safety: as above.
+    let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    unsafe transfer.noteTLSRecord(UnsafeRawBufferPointer(start: data, count: size))
+    return 0
 }

@@ -66,6 +66,9 @@ extension DownloadFailure {
             case CURLE_RECV_ERROR where context.isHeadIncomplete && HeadRecorder.isNearLimit(context.headerByteCount):
                 // 7.88 reports header lines that are too many as a receive error.
                 (.headersTooLarge, "the response header of \(peer) is too large", false)
+            case CURLE_RECV_ERROR where context.errorText.hasSuffix("in chunked-encoding"):
+                // libcurl has no code for a broken chunk, only words.
+                (.protocol, "\(peer) sent a body whose chunks are not valid HTTP", true)
             case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN:
                 (.incomplete, "the connection to \(peer) was lost", true)
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
@@ -86,6 +89,12 @@ extension DownloadFailure {
                 (
                     .protocol, "\(peer) answered with something that is not valid HTTP",
                     context.wasReused && context.isHeadIncomplete
+                )
+            case CURLE_BAD_FUNCTION_ARGUMENT where context.wasConnected:
+                // 7.88 reports a header or trailer line that it cannot cut into a name and a value as that.
+                (
+                    .protocol, "\(peer) sent a header line that is not valid HTTP",
+                    context.wasReused || !context.isHeadIncomplete
                 )
             case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR:
                 (.protocol, "\(peer) broke the HTTP protocol", true)

@@ -15,6 +15,8 @@ package struct TransferRequest: Sendable {
     package var stallTimeoutMilliseconds: Int64
     /// How much libcurl reads from the socket at once, 1 KiB to 10 MiB; fixed for the whole transfer.
     package var receiveBufferByteCount: Int
+    /// What tells a compressed file from a compressed answer; the URL's own path unless more is known.
+    package var codingEvidence: ContentCoding.Evidence
     /// The owner's own mark, such as an index of its tables.
     package var tag: Int
 
@@ -26,6 +28,7 @@ package struct TransferRequest: Sendable {
         connectTimeoutMilliseconds: Int64 = 30_000,
         stallTimeoutMilliseconds: Int64 = 30_000,
         receiveBufferByteCount: Int = 64 * 1024,
+        codingEvidence: ContentCoding.Evidence? = nil,
         tag: Int = 0
     ) {
         self.url = url
@@ -35,6 +38,7 @@ package struct TransferRequest: Sendable {
         self.connectTimeoutMilliseconds = connectTimeoutMilliseconds
         self.stallTimeoutMilliseconds = stallTimeoutMilliseconds
         self.receiveBufferByteCount = receiveBufferByteCount
+        self.codingEvidence = codingEvidence ?? ContentCoding.Evidence(names: [url.path])
         self.tag = tag
     }
 }

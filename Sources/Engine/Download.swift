@@ -39,6 +39,12 @@ final class Download {
     var lossReason: TransferOrigin.Why?
     /// All bytes were fetched once more because those of several responses made a wrong file.
     var hasFetchedAnew = false
+    /// The file is what a compressed body decodes to.
+    var isDecoded = false
+    /// It was that once, and the checksum named other bytes: perhaps it names the compressed ones.
+    var keepsCoding = false
+    /// What the URLs call the file that were asked since the last one that the host gave.
+    var chainNames: [String] = []
     /// Where the redirects led to the bytes that are held: may hold secrets, so that it is never saved.
     var earlierLocation: EarlierLocation?
     /// It was asked once more in this run.

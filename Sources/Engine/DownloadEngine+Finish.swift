@@ -108,6 +108,9 @@ extension DownloadEngine {
                 recordFinalizing(download, file, total)
             case .digested where download.record.transfer?.mode == .resumed && !download.hasFetchedAnew:
                 fetchAnew(download)
+            case .digested where download.isDecoded && !download.keepsCoding:
+                download.keepsCoding = true
+                fetchAnew(download)
             case .digested(let digest):
                 let message =
                     "the file's \(checksum.algorithm.rawValue) is \(digest.hexadecimal), not \(checksum.value)"
@@ -115,6 +118,7 @@ extension DownloadEngine {
                 uncount(download, keeping: ByteRangeSet())
                 discardPartial(download)
                 download.lossReason = .checksumMismatch
+                download.keepsCoding = false
                 download.record.entity = nil
                 fail(download, DownloadFailure(.checksumMismatch, message, isRetryable: false))
             case .failed(let error): diskFailed(download, error)

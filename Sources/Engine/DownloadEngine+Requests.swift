@@ -108,6 +108,7 @@ extension DownloadEngine {
             connectTimeoutMilliseconds: download.options.connectTimeoutMilliseconds,
             stallTimeoutMilliseconds: download.options.stallTimeoutMilliseconds,
             receiveBufferByteCount: receiveBufferByteCount(),
+            codingEvidence: codingEvidence(download, url, hopCount: hopCount),
             tag: tag
         )
         do throws(CurlError) {
@@ -124,6 +125,14 @@ extension DownloadEngine {
             let failure = DownloadFailure(.internal, "libcurl cannot begin: \(error.detail)", isRetryable: true)
             attemptFailed(download, failure)
         }
+    }
+
+    /// What tells whether a compressed body is the file: all the names that it has, or will have.
+    private func codingEvidence(_ download: Download, _ url: ParsedURL, hopCount: Int) -> ContentCoding.Evidence {
+        if hopCount == 0 { download.chainNames.removeAll() }
+        download.chainNames.append(FileName.suggested(given: nil, urlPath: url.path))
+        let names = download.chainNames + (download.record.path.map { [$0] } ?? [])
+        return ContentCoding.Evidence(names: names, keepsCoding: download.keepsCoding)
     }
 
     private func fields(

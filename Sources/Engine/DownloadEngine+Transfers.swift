@@ -88,7 +88,7 @@ extension DownloadEngine {
             resumePolicy: download.options.resumePolicy,
             hasChecksum: download.record.checksum != nil,
             maxFileByteCount: download.options.maxFileByteCount,
-            urlPath: exchange.url.path,
+            codingEvidence: exchange.transfer.request.codingEvidence,
             nowSeconds: unixMilliseconds() / 1_000,
             restartCount: download.restartCount,
             quirks: download.quirks
@@ -143,6 +143,7 @@ extension DownloadEngine {
             plan.origin = TransferOrigin(mode: .restarted, offset: 0, why: why)
         }
         download.lossReason = nil
+        download.isDecoded = plan.isDecoded
         exchange.plan = plan
         download.earlierLocation =
             exchange.hopCount == 0 ? nil : EarlierLocation(url: exchange.url, headers: exchange.headers)
@@ -167,9 +168,7 @@ extension DownloadEngine {
         download.record.finalURL = exchange.hopCount == 0 ? nil : Redaction.url(exchange.url.absoluteString)
         if download.record.suggestedFileName == nil {
             download.record.suggestedFileName = FileName.suggested(
-                contentDisposition: head.value("Content-Disposition"),
-                urlPath: suggestivePath(download, exchange)
-            )
+                given: head.fileName, urlPath: suggestivePath(download, exchange))
         }
         download.trail.updateAttempt { $0.origin = plan.origin }
         if !isKnown, download.partial.stage == .ready { commitBeforeWriting(download) }

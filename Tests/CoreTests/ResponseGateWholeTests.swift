@@ -159,13 +159,14 @@ import Testing
         gateRow("br on the way", new, Stage.head(200, ["Content-Encoding": "br"]), .fail(.protocol)),
         gateRow("gzip twice", new, Stage.head(200, ["Content-Encoding": "gzip, gzip"]), .fail(.protocol)),
         gateRow(
-            "gzip as a label", GateContext(urlPath: "/a.tar.gz"),
+            "gzip as a label", GateContext(codingEvidence: .init(names: ["a.tar.gz"])),
             Stage.head(200, ["Content-Encoding": "gzip", "Content-Length": "9"]), .fresh(9)),
         gateRow(
             "gzip by type", new, Stage.head(200, ["Content-Encoding": "x-gzip", "Content-Type": "application/gzip"]),
             .fresh(nil)),
         gateRow(
-            "br on a .gz", GateContext(urlPath: "/a.tar.gz"), Stage.head(200, ["Content-Encoding": "br"]),
+            "br on a .gz", GateContext(codingEvidence: .init(names: ["a.tar.gz"])),
+            Stage.head(200, ["Content-Encoding": "br"]),
             .fail(.protocol)),
         gateRow(
             "gzip on the way, bytes held", asked,
@@ -224,7 +225,10 @@ import Testing
                 Quality(true, false)),
             Row(
                 "compressed file",
-                (GateContext(urlPath: "/a.gz"), Stage.head(200, ["Content-Length": "9", "Content-Encoding": "gzip"])),
+                (
+                    GateContext(codingEvidence: .init(names: ["a.gz"])),
+                    Stage.head(200, ["Content-Length": "9", "Content-Encoding": "gzip"])
+                ),
                 Quality(true, false)),
             Row(
                 "compressed on its way, until close", (new, Stage.head(200, ["Content-Encoding": "gzip"])),

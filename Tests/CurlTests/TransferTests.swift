@@ -44,7 +44,7 @@ struct TransferTests {
         #expect(fetched.body == bytes)
     }
 
-    @Test(arguments: [0, 1, 50_000, 99_999] as [Int64])
+    @Test(arguments: [1, 50_000, 99_999] as [Int64])
     func `bytes beyond the limit are not kept`(_ limit: Int64) async throws {
         var random = RandomBytes(seed: 3)
         let bytes = random.bytes(100_000)
@@ -53,6 +53,13 @@ struct TransferTests {
         #expect(fetched.exceededLimit)
         #expect(fetched.failure?.kind == .protocol)
         #expect(fetched.body == Array(bytes.prefix(Int(limit))))
+    }
+
+    @Test func `where no byte is wanted none is waited for`() async throws {
+        let server = try ScriptedServer { _ in .file([1, 2, 3]) { $0.stallAfterByteCount = 0 } }
+        let fetched = try await Client().fetch(server.url("/"), plan: Fetcher.Plan(bodyLimit: 0))
+        #expect(fetched.outcome == .finished)
+        #expect(fetched.body.isEmpty)
     }
 
     @Test func `a body as long as the limit is whole`() async throws {

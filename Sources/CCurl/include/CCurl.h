@@ -18,6 +18,9 @@
 /* What CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION take. */
 typedef size_t (*ccurl_data_function)(char *data, size_t size, size_t count, void *_Nullable context);
 
+/* What CURLOPT_DEBUGFUNCTION takes. */
+typedef int (*ccurl_debug_function)(CURL *easy, curl_infotype type, char *data, size_t size, void *_Nullable context);
+
 /* The library loaded at run time may be older than the header we were built with. */
 static inline bool ccurl_is_recent_enough(void) {
     return curl_version_info(CURLVERSION_NOW)->version_num >= CCURL_MINIMUM_VERSION;
@@ -54,6 +57,13 @@ static inline CURLcode ccurl_easy_setopt_callbacks(
     if (!code) code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header);
     if (!code) code = curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
     if (!code) code = curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
+    return code;
+}
+/* Nothing is shown without CURLOPT_VERBOSE; with a function of ours nothing goes to stderr. */
+static inline CURLcode ccurl_easy_setopt_debug(CURL *easy, ccurl_debug_function debug, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, debug);
+    if (!code) code = curl_easy_setopt(easy, CURLOPT_DEBUGDATA, context);
+    if (!code) code = curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
     return code;
 }
 static inline void *_Nullable ccurl_easy_private(CURL *easy) {

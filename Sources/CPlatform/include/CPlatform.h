@@ -72,6 +72,10 @@ int cplatform_file_kind(mode_t mode);
 void cplatform_limit_arenas(int count);
 /* The umask of this process, read without changing it for longer than the call. */
 mode_t cplatform_umask(void);
+/* iconv(3) of all the input; how many bytes of UTF-8 that are, -1 when the charset is unknown, the input is not whole text
+   in it, or the room does not do. */
+ssize_t cplatform_to_utf8(
+    const char *charset, const void *_Nullable input, size_t count, void *_Nullable output, size_t room);
 
 #pragma clang assume_nonnull end
 #endif

@@ -1,0 +1,27 @@
+internal import Core
+
+/// Why a callback of ours broke a transfer off.
+enum Abortion {
+    case headTooLarge
+    case malformedHead(MalformedField)
+    case bodyTooLong
+    case undecodable
+    case outOfMemory
+
+    /// What it means for the download; `peer` is `host:port`.
+    func failure(_ peer: String, wasReused: Bool) -> DownloadFailure {
+        switch self {
+        case .headTooLarge:
+            DownloadFailure(.headersTooLarge, "the response header of \(peer) is too large", isRetryable: false)
+        case .malformedHead(let field):
+            // On a connection that was used before it may be what was left over of another answer.
+            DownloadFailure(.protocol, "the \(field.name) of \(peer) \(field.rule)", isRetryable: wasReused)
+        case .bodyTooLong:
+            DownloadFailure(.protocol, "\(peer) sent more data than it announced", isRetryable: true)
+        case .undecodable:
+            DownloadFailure(.protocol, "the compressed response of \(peer) is damaged", isRetryable: true)
+        case .outOfMemory:
+            DownloadFailure(.internal, "there is no memory to decompress the response with", isRetryable: true)
+        }
+    }
+}
