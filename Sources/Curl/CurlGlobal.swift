@@ -1,9 +1,21 @@
 internal import CCurl
+internal import Glibc
 
 /// libcurl as a whole.
 package enum CurlGlobal {
     // A static is initialised once, by whichever thread comes first.
-    private static let initialization: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+    private static let initialization: CURLcode = {
+        _ = isLocaleSet
+        return curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+    }()
+
+    /// libidn2, which libcurl has for names beyond ASCII, takes them for text of the locale; all of ours is UTF-8.
+    ///
+    /// Only of characters: messages and numbers stay as they are.  C: setlocale(3)
+    static let isLocaleSet: Bool = {
+        let names: [String] = ["C.UTF-8", "C.utf8", "en_US.UTF-8"]
+        return names.contains { name in unsafe setlocale(LC_CTYPE, name) != nil }
+    }()
 
     /// Initialises libcurl once for the process; later calls only repeat the first one's answer.
     ///
@@ -12,7 +24,7 @@ package enum CurlGlobal {
         let code = initialization
         if code != CURLE_OK { throw CurlError(code, "global_init") }
         if !ccurl_is_recent_enough() {
-            let detail = "libcurl 7.87 or newer is needed; this is \(version)"
+            let detail = "libcurl 7.88 or newer is needed; this is \(version)"
             throw CurlError(code: Int(CURLE_NOT_BUILT_IN.rawValue), operation: "global_init", detail: detail)
         }
     }

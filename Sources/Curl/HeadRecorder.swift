@@ -94,12 +94,23 @@ struct HeadRecorder {
         if isBlank(first) {
             // An obsolete line folding continues the field before (RFC 9112, 5.2).
             guard let last = head.fields.indices.last else { return }
-            let more = text(line)
+            let more = value(line, of: head.fields[last].name)
             if !more.isEmpty { head.fields[last].value += " " + more }
             return
         }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-        head.fields.append(ResponseHead.Field(text(line[..<colon]), text(line[colon...].dropFirst())))
+        let name = text(line[..<colon])
+        head.fields.append(ResponseHead.Field(name, value(line[colon...].dropFirst(), of: name)))
+    }
+
+    /// A URL is bytes: those of a `Location` beyond ASCII are percent-encoded one by one, whatever text they may be.
+    private static func value(_ bytes: ArraySlice<UInt8>, of name: String) -> String {
+        guard name.equalsIgnoringASCIICase("Location") else { return text(bytes) }
+        let digits = Array("0123456789abcdef".utf8)
+        let encoded = bytes.flatMap { byte in
+            byte < 0x80 ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return text(encoded[...])
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Core
 
 /// Parses and resolves URLs with libcurl's own parser.  C: curl_url(3)
 ///
@@ -7,7 +8,8 @@ package enum URLParser {
     /// The longest URL taken, in bytes.
     package static let maxByteCount = 8_192
 
-    /// Parses an absolute http or https URL; strips the fragment, splits the userinfo off.
+    /// Parses an absolute http or https URL; strips the fragment, splits the userinfo off, and turns a host beyond ASCII
+    /// into the form that DNS knows (UTS 46).
     package static func parse(_ text: String) throws(URLError) -> ParsedURL {
         try checkLength(text)
         // A blank would be encoded by libcurl, a control character refused without saying why.
@@ -22,7 +24,8 @@ package enum URLParser {
 
     /// Resolves a `Location` value against the URL that answered with it (RFC 3986, 5.2).
     ///
-    /// Blanks inside it are encoded, as servers send them; the fragment is stripped.
+    /// Blanks inside it are encoded, as servers send them; the fragment is stripped.  The empty reference that is left of
+    /// a mere fragment is the base itself.
     package static func resolve(_ location: String, against base: ParsedURL) throws(URLError) -> ParsedURL {
         let bytes = location.utf8.drop { isBlank($0) }
         let trimmed = String(decoding: bytes.reversed().drop { isBlank($0) }.reversed(), as: UTF8.self)
@@ -30,10 +33,14 @@ package enum URLParser {
         if trimmed.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) {
             throw URLError(.illegalCharacter, "it contains a control character")
         }
-        if hasScheme(trimmed) { try checkScheme(trimmed) }
+        // libcurl would take a fragment for a path.
+        let reference = String(decoding: trimmed.utf8.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
+        if hasScheme(reference) { try checkScheme(reference) }
         let handle = try URLHandle()
         try handle.set(base.absoluteString)
-        try handle.set(trimmed.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20"))
+        if !reference.isEmpty {
+            try handle.set(reference.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20"))
+        }
         return try handle.parsed()
     }
 
@@ -83,6 +90,7 @@ package enum URLParser {
     init() throws(URLError) {
         guard let raw = unsafe curl_url() else { throw URLError(.malformed, "there is no memory to parse it") }
         unsafe self.raw = raw
+        _ = CurlGlobal.isLocaleSet
     }
 
     deinit { unsafe curl_url_cleanup(raw) }
@@ -97,6 +105,9 @@ package enum URLParser {
         guard let scheme = ParsedURL.Scheme(rawValue: try text(CURLUPART_SCHEME) ?? "") else {
             throw URLError(.unsupportedScheme, "only http and https are supported")
         }
+        // Newer versions tell of an empty query only when asked to; all of them leave its `?` out of the whole.
+        let hasEmptyQuery = try text(CURLUPART_QUERY, flags: Self.getEmpty)?.isEmpty == true
+        try useASCIIHost()
         guard let host = try text(CURLUPART_HOST), !host.isEmpty else { throw URLError(.noHost, "it has no host") }
         let portText = try text(CURLUPART_PORT, flags: UInt32(CURLU_DEFAULT_PORT)) ?? ""
         guard let port = Int(portText), (1...65_535).contains(port) else {
@@ -116,8 +127,29 @@ package enum URLParser {
             origin: ParsedURL.Origin(scheme: scheme, host: host.lowercased(), port: port),
             path: try text(CURLUPART_PATH) ?? "/",
             userInfo: userInfo,
-            absoluteString: absoluteString
+            absoluteString: hasEmptyQuery ? absoluteString + "?" : absoluteString
         )
+    }
+
+    /// CURLU_GET_EMPTY, which 7.88 does not know and passes over.
+    private static let getEmpty: UInt32 = 1 << 14
+
+    /// One name for one host, however it is spelt: what is sent and compared is ASCII.
+    private borrowing func useASCIIHost() throws(URLError) {
+        guard let host = try text(CURLUPART_HOST), !host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
+        guard let name = try? text(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE)), Self.isHostName(name) else {
+            throw URLError(.badHost, "its host is no valid international name")
+        }
+        try check(unsafe curl_url_set(raw, CURLUPART_HOST, name, 0))
+        // Wide digits may have become those of an IPv4 address, which libcurl sees only in a whole URL.
+        if let whole = try text(CURLUPART_URL) { try set(whole) }
+    }
+
+    /// The mapping can bring forth delimiters, as one sign may stand for `a/c`, and lets labels be empty but for the last.
+    private static func isHostName(_ text: String) -> Bool {
+        let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._".utf8.contains($0) }
+            && labels.dropLast().allSatisfy { !$0.isEmpty } && text != "" && text != "."
     }
 
     /// One part's text; nil when the URL has none.
@@ -127,7 +159,9 @@ package enum URLParser {
         defer { unsafe curl_free(value) }
         switch code {
         case CURLUE_OK: return unsafe value.map { unsafe String(cString: $0) }
-        case CURLUE_NO_USER, CURLUE_NO_PASSWORD, CURLUE_NO_HOST, CURLUE_NO_PORT, CURLUE_NO_SCHEME: return nil
+        case CURLUE_NO_USER, CURLUE_NO_PASSWORD, CURLUE_NO_HOST, CURLUE_NO_PORT, CURLUE_NO_SCHEME,
+            CURLUE_NO_QUERY:
+            return nil
         default:
             try check(code)
             return nil

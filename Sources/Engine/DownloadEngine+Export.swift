@@ -66,7 +66,8 @@ extension DownloadEngine {
         options.priority = record.priority
         let parsed = try? URLParser.parse(record.url)
         let location = parsed?.absoluteString ?? ""
-        let bare = String(location.prefix { $0 != "?" })
+        // An empty query is no secret.
+        let bare = location.last == "?" ? location : String(location.prefix { $0 != "?" })
         let data = ResumeData(
             url: bare,
             isURLWhole: bare == location && parsed?.hasUserInfo == false,

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CCURL_MINIMUM_VERSION 0x075700
+#define CCURL_MINIMUM_VERSION 0x075800
 #if LIBCURL_VERSION_NUM < CCURL_MINIMUM_VERSION
-#error "libcurl 7.87 or newer is needed (CURLOPT_QUICK_EXIT)"
+#error "libcurl 7.88 or newer is needed (CURLU_PUNYCODE)"
 #endif
 
 #pragma clang assume_nonnull begin
