@@ -10,16 +10,20 @@ internal import CCurl
     private let errorBuffer: UnsafeMutablePointer<CChar>
     // Destroyed after deinit's body, that is after the clean-up.
     private let headers: HeaderList
+    // Likewise.
+    private let cookies: CookieShare?
 
-    init(headers: consuming HeaderList) throws(CurlError) {
+    init(headers: consuming HeaderList, cookies: CookieShare?) throws(CurlError) {
         try CurlGlobal.start()
         guard let raw = unsafe curl_easy_init() else { throw CurlError(CURLE_OUT_OF_MEMORY, "easy_init") }
         unsafe self.raw = raw
         unsafe errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         self.headers = headers
+        self.cookies = cookies
         _ = unsafe ccurl_easy_setopt_error_buffer(raw, errorBuffer)
         _ = unsafe ccurl_easy_setopt_headers(raw, self.headers.raw)
+        if let cookies { _ = unsafe ccurl_easy_setopt_share(raw, cookies.raw) }
     }
 
     deinit {

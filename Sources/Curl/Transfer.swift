@@ -51,9 +51,11 @@ package import Platform
     /// Prepares the request; nothing is sent before `MultiSession.add`.
     ///
     /// Throws when a header field cannot be sent or there is no memory.
-    package init(_ request: TransferRequest) throws(CurlError) {
+    ///
+    /// - Parameter cookies: go along where they belong, and take in what the response sets; nil: no cookies.
+    package init(_ request: TransferRequest, cookies: CookieShare? = nil) throws(CurlError) {
         self.request = request
-        easy = try EasyHandle.make(for: request)
+        easy = try EasyHandle.make(for: request, cookies: cookies)
         // Safety: the handle is ours and dies before us, and the session holds us while the handle is in its multi.
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe try self.easy?.setCallbacks(write: writeCallback, header: headerCallback, context: context)

@@ -4,16 +4,27 @@ internal import Platform
 
 extension EasyHandle {
     /// Makes a handle for one request; every option that matters is set, whatever libcurl's default for it.
-    static func make(for request: TransferRequest) throws(CurlError) -> EasyHandle {
+    static func make(for request: TransferRequest, cookies: CookieShare?) throws(CurlError) -> EasyHandle {
         var headers = HeaderList()
-        for field in request.headerFields { try headers.append(field) }
+        var ownCookies: [String] = []
+        for field in request.headerFields {
+            // libcurl's way to join them with those of the share in one field (RFC 6265, 5.4).
+            if field.name.equalsIgnoringASCIICase("Cookie"), field.isSendable {
+                ownCookies.append(field.value)
+            } else {
+                try headers.append(field)
+            }
+        }
         // As a plain field: CURLOPT_ACCEPT_ENCODING would switch decoding on, "identity" included.
         if !request.headerFields.contains(where: { $0.name.equalsIgnoringASCIICase("Accept-Encoding") }) {
             try headers.append(HeaderField("Accept-Encoding", "identity"))
         }
-        let easy = try EasyHandle(headers: headers)
+        let easy = try EasyHandle(headers: headers, cookies: cookies)
         try easy.setConnectionOptions(request)
         try easy.setRequestOptions(request)
+        if !ownCookies.isEmpty { try easy.set(CURLOPT_COOKIE, ownCookies.joined(separator: "; ")) }
+        // Switches the engine on; an empty name is no file.
+        if cookies != nil { try easy.set(CURLOPT_COOKIEFILE, "") }
         return easy
     }
 

@@ -17,7 +17,8 @@ final class Download {
     var exchange: Exchange?
     var speed = SpeedMeter()
     var trail = Trail()
-    var cookies = CookieJar()
+    /// What its servers set, for as long as this process has it; nil before the first request.
+    var cookies: CookieShare?
     /// Where the destination lies; nil while unknown.
     var volume: VolumeID?
 

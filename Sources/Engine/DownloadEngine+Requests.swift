@@ -63,7 +63,6 @@ extension DownloadEngine {
             let failure = DownloadFailure(.unsupportedUrl, "the recorded URL is not usable", isRetryable: false)
             return fail(download, failure)
         }
-        download.cookies = CookieJar()
         var quirks = download.quirks
         if brokenIfRangeOrigins.contains(source.origin) { quirks.isIfRangeBroken = true }
         let plan = ResumePlanner.plan(
@@ -102,7 +101,7 @@ extension DownloadEngine {
         nextTransferTag += 1
         let request = TransferRequest(
             url: url,
-            headerFields: fields(download, url, headers, asked),
+            headerFields: fields(download, headers, asked),
             range: asked?.fieldValue,
             userInfo: userInfo,
             connectTimeoutMilliseconds: download.options.connectTimeoutMilliseconds,
@@ -112,7 +111,8 @@ extension DownloadEngine {
             tag: tag
         )
         do throws(CurlError) {
-            let transfer = try Transfer(request)
+            if download.cookies == nil { download.cookies = try CookieShare() }
+            let transfer = try Transfer(request, cookies: download.cookies)
             let exchange = Exchange(transfer: transfer, url: url, headers: headers, hopCount: hopCount, asked: asked)
             exchange.lastFlushAt = now
             exchange.lastNewsAt = now
@@ -136,16 +136,11 @@ extension DownloadEngine {
     }
 
     private func fields(
-        _ download: Download, _ url: ParsedURL, _ headers: [HeaderField], _ asked: RangeRequest?
+        _ download: Download, _ headers: [HeaderField], _ asked: RangeRequest?
     ) -> [HeaderField] {
         var fields = headers
         if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("User-Agent") }) {
             fields.append(HeaderField("User-Agent", download.options.userAgent ?? Self.userAgent))
-        }
-        if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("Cookie") }),
-            let cookies = download.cookies.header(for: url.origin)
-        {
-            fields.append(HeaderField("Cookie", cookies))
         }
         if let ifRange = asked?.ifRange { fields.append(HeaderField("If-Range", ifRange)) }
         return fields

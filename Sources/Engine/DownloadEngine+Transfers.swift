@@ -68,7 +68,7 @@ extension DownloadEngine {
     /// Asks the gate about a response, and does what it says.
     private func judge(_ download: Download, _ exchange: Exchange, _ head: ResponseHead) {
         addHop(download, exchange, head)
-        download.cookies.store(head.values("Set-Cookie"), from: exchange.url.origin)
+        download.offlineCount = 0
         let decision = ResponseGate.decide(gateContext(download, exchange), head)
         if exchange.isAtEarlierLocation, !decision.goesOn { return leaveEarlierLocation(download) }
         guard case .accept(let plan) = decision else { return carryOut(decision, download, exchange) }

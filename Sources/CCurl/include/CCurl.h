@@ -48,6 +48,27 @@ static inline CURLcode ccurl_easy_setopt_headers(CURL *easy, struct curl_slist *
 static inline CURLcode ccurl_easy_setopt_error_buffer(CURL *easy, char *buffer) {
     return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, buffer);
 }
+/* The share must outlive the handle. Without lock functions: one thread has the share and all its handles. */
+static inline CURLcode ccurl_easy_setopt_share(CURL *easy, CURLSH *share) {
+    return curl_easy_setopt(easy, CURLOPT_SHARE, share);
+}
+static inline CURLSHcode ccurl_share_cookies(CURLSH *share) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
+}
+/* What CURLOPT_OPENSOCKETFUNCTION takes: returns a socket for the address, or CURL_SOCKET_BAD. */
+typedef curl_socket_t (*ccurl_socket_function)(
+    void *_Nullable context, curlsocktype purpose, struct curl_sockaddr *address
+);
+static inline CURLcode ccurl_easy_setopt_open_socket(CURL *easy, ccurl_socket_function open, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
+}
+/* The address reaches beyond the struct sockaddr that it is declared as: addrlen bytes. */
+static inline const void *ccurl_address_bytes(struct curl_sockaddr *address) { return &address->addr; }
+/* What libcurl would do by itself, but for the flag. */
+static inline curl_socket_t ccurl_open_socket(struct curl_sockaddr *address) {
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
 /* Functions and their context are always set together. */
 static inline CURLcode ccurl_easy_setopt_callbacks(
     CURL *easy, ccurl_data_function write, ccurl_data_function header, void *context
