@@ -58,6 +58,14 @@ internal import CCurl
         if code != CURLE_OK { throw CurlError(code, "setopt debug") }
     }
 
+    /// Has the callback make the sockets; it gets the context.
+    borrowing func setOpenSocket(
+        _ open: ccurl_socket_function, context: UnsafeMutableRawPointer
+    ) throws(CurlError) {
+        let code = unsafe ccurl_easy_setopt_open_socket(raw, open, context)
+        if code != CURLE_OK { throw CurlError(code, "setopt open_socket") }
+    }
+
     /// Lets a paused transfer go on; callbacks may run before it returns.  C: curl_easy_pause(3)
     borrowing func unpause() -> CURLcode {
         unsafe ccurl_easy_unpause(raw)

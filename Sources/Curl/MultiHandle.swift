@@ -46,9 +46,9 @@ internal import CCurl
         return unsafe (context, message.result)
     }
 
-    /// Sleeps until a socket or the descriptor has something, or the time is up; true when the descriptor has.
-    borrowing func poll(wakeUp: Int32, timeoutMilliseconds: Int32) -> Bool {
-        unsafe ccurl_multi_poll(raw, wakeUp, timeoutMilliseconds)
+    /// Sleeps until a socket or a descriptor has something, or the time is up; true when the first descriptor has.
+    borrowing func poll(wakeUp: Int32, other: Int32, timeoutMilliseconds: Int32) -> Bool {
+        unsafe ccurl_multi_poll(raw, wakeUp, other, timeoutMilliseconds)
     }
 }
 

@@ -66,11 +66,13 @@ package final class MultiSession {
         return taken
     }
 
-    /// Sleeps until a connection or the descriptor has something, or the time is up; true when the descriptor has.
+    /// Sleeps until a connection or a descriptor has something, or the time is up; true when the first descriptor has.
+    ///
+    /// - Parameter other: one more descriptor that ends the sleep; negative for none.
     @discardableResult
-    package func poll(wakeUp: Int32, timeoutMilliseconds: Int32) -> Bool {
+    package func poll(wakeUp: Int32, other: Int32 = -1, timeoutMilliseconds: Int32) -> Bool {
         // News may have come outside `perform`, from `resumeReceiving`.
-        multi.poll(wakeUp: wakeUp, timeoutMilliseconds: news.isEmpty ? timeoutMilliseconds : 0)
+        multi.poll(wakeUp: wakeUp, other: other, timeoutMilliseconds: news.isEmpty ? timeoutMilliseconds : 0)
     }
 
     /// Cancels all transfers and forgets the news; no transfer can be added any more.

@@ -29,6 +29,9 @@ package import Platform
     /// unless it had finished before the limit was set.
     package private(set) var exceededLimit = false
 
+    /// Where it tried to connect to, the first few; the proxy's where one is used, none on a connection that was idle.
+    package private(set) var triedAddresses: [SocketAddress] = []
+
     private var easy: EasyHandle?
     private var buffers = BodyBuffers()
     private var recorder = HeadRecorder()
@@ -60,6 +63,7 @@ package import Platform
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe try self.easy?.setCallbacks(write: writeCallback, header: headerCallback, context: context)
         if request.url.scheme == .https { unsafe try self.easy?.setDebugCallback(debugCallback, context: context) }
+        unsafe try self.easy?.setOpenSocket(openSocketCallback, context: context)
     }
 
     package var tag: Int { request.tag }
@@ -75,6 +79,12 @@ package import Platform
 
     /// What libcurl knows of the transfer by now, or knew at its end.
     package var metrics: TransferMetrics { finalMetrics ?? easy?.metrics() ?? TransferMetrics() }
+
+    /// The addresses that it used or tried to.
+    package var peers: [SocketAddress] {
+        if !triedAddresses.isEmpty { return triedAddresses }
+        return [SocketAddress(numeric: metrics.primaryAddress, port: request.url.port)].compactMap(\.self)
+    }
 
     // MARK: Buffers
 
@@ -276,6 +286,13 @@ package import Platform
         return isDone ? bytes.count : Int(CURL_WRITEFUNC_PAUSE)
     }
 
+    fileprivate func noteAddress(_ bytes: UnsafeRawBufferPointer) {
+        guard triedAddresses.count < Self.maxTriedAddressCount else { return }
+        if let address = unsafe SocketAddress(bytes) { triedAddresses.append(address) }
+    }
+
+    private static let maxTriedAddressCount = 16
+
     fileprivate func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Int {
         if abortion != nil { return abortCode }
         let wasComplete = recorder.isComplete
@@ -327,4 +344,17 @@ private func debugCallback(
     let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     unsafe transfer.noteTLSRecord(UnsafeRawBufferPointer(start: data, count: size))
     return 0
+}
+
+private func openSocketCallback(
+    _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>
+) -> curl_socket_t {
+    if let context = unsafe context {
+        // Safety: as above; the address is as long as libcurl says.
+        let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+        let bytes = unsafe UnsafeRawBufferPointer(
+            start: ccurl_address_bytes(address), count: Int(address.pointee.addrlen))
+        unsafe transfer.noteAddress(bytes)
+    }
+    return unsafe ccurl_open_socket(address)
 }

@@ -41,8 +41,13 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, 6)  // CURL_SSLVERSION_TLSv1_2: that or newer
-        if let path = Self.certificateAuthoritiesPath { try set(CURLOPT_CAINFO, path) }
+        if let path = Self.certificateAuthoritiesPath {
+            try set(CURLOPT_CAINFO, path)
+            try set(CURLOPT_PROXY_CAINFO, path)
+        }
 
+        try set(CURLOPT_FRESH_CONNECT, request.maxIdleSeconds > 0 ? 0 : 1)
+        try set(CURLOPT_MAXAGE_CONN, max(request.maxIdleSeconds, 1))
         // 0 would mean libcurl's default of five minutes.
         let connectMilliseconds = min(max(request.connectTimeoutMilliseconds, 1), Self.maxTimeoutMilliseconds)
         try set(CURLOPT_CONNECTTIMEOUT_MS, Int(connectMilliseconds))

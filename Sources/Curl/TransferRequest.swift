@@ -13,12 +13,17 @@ package struct TransferRequest: Sendable {
     package var connectTimeoutMilliseconds: Int64
     /// No byte for this long is a stall; rounded up to whole seconds. A paused transfer does not stall.
     package var stallTimeoutMilliseconds: Int64
+    /// Idle connections that have not been used for longer are not used again, in seconds; 0 takes none at all.
+    package var maxIdleSeconds: Int
     /// How much libcurl reads from the socket at once, 1 KiB to 10 MiB; fixed for the whole transfer.
     package var receiveBufferByteCount: Int
     /// What tells a compressed file from a compressed answer; the URL's own path unless more is known.
     package var codingEvidence: ContentCoding.Evidence
     /// The owner's own mark, such as an index of its tables.
     package var tag: Int
+
+    /// libcurl's own choice.
+    package static let maxIdleSecondsDefault = 118
 
     package init(
         url: ParsedURL,
@@ -27,6 +32,7 @@ package struct TransferRequest: Sendable {
         userInfo: ParsedURL.UserInfo? = nil,
         connectTimeoutMilliseconds: Int64 = 30_000,
         stallTimeoutMilliseconds: Int64 = 30_000,
+        maxIdleSeconds: Int = TransferRequest.maxIdleSecondsDefault,
         receiveBufferByteCount: Int = 64 * 1024,
         codingEvidence: ContentCoding.Evidence? = nil,
         tag: Int = 0
@@ -37,6 +43,7 @@ package struct TransferRequest: Sendable {
         self.userInfo = userInfo
         self.connectTimeoutMilliseconds = connectTimeoutMilliseconds
         self.stallTimeoutMilliseconds = stallTimeoutMilliseconds
+        self.maxIdleSeconds = maxIdleSeconds
         self.receiveBufferByteCount = receiveBufferByteCount
         self.codingEvidence = codingEvidence ?? ContentCoding.Evidence(names: [url.path])
         self.tag = tag

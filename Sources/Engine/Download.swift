@@ -22,6 +22,11 @@ final class Download {
     /// Where the destination lies; nil while unknown.
     var volume: VolumeID?
 
+    /// The addresses that the last request used or tried to.
+    var peers: [SocketAddress] = []
+    /// How often in a row it came to wait for the network.
+    var offlineCount = 0
+
     /// Where it stood in the queue when its disk was found full.
     var queuePlace: Int64 = 0
     /// The room for all of its bytes was its own when its file was closed.

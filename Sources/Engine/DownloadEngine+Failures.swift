@@ -34,11 +34,13 @@ extension DownloadEngine {
         download.startByteCount = download.receivedByteCount
         stop(download)
         download.record.failure = failure
-        download.record.failureCount = hasGained ? 1 : download.record.failureCount + 1
         download.trail.updateAttempt { attempt in
             attempt.failure = failure
             attempt.endedAtUnixMilliseconds = unixMilliseconds()
         }
+        if hasGained { download.record.failureCount = 0 }
+        if advice == nil, waitsForNetwork(download, failure) { return }
+        download.record.failureCount += 1
         let decision = RetryPolicy.decide(
             failureCount: Int(clamping: download.record.failureCount),
             options: download.options.retry,
@@ -171,6 +173,7 @@ extension DownloadEngine {
         while let timer = timers.popDue(now: now) {
             switch timer {
             case .retry(let id, let generation): retry(id: id, generation: generation)
+            case .offline(let id, let generation): lookAtOffline(id: id, generation: generation)
             case .tick: tick()
             case .retryCommit: retryCommit()
             case .forceQuiet(let download, let quietCount): forceQuiet(download, quietCount)

@@ -106,6 +106,7 @@ extension DownloadEngine {
             userInfo: userInfo,
             connectTimeoutMilliseconds: download.options.connectTimeoutMilliseconds,
             stallTimeoutMilliseconds: download.options.stallTimeoutMilliseconds,
+            maxIdleSeconds: maxIdleSeconds(),
             receiveBufferByteCount: receiveBufferByteCount(),
             codingEvidence: codingEvidence(download, url, hopCount: hopCount),
             tag: tag
@@ -118,6 +119,7 @@ extension DownloadEngine {
             exchange.lastNewsAt = now
             try session.add(transfer)
             download.exchange = exchange
+            download.peers = []
             transferring[tag] = download
             supplyBuffers(download)
             startTicking()

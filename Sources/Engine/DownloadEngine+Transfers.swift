@@ -229,6 +229,7 @@ extension DownloadEngine {
         guard let exchange = download.exchange else { return }
         download.record.transferredByteCount = download.transferredByteCount
         download.exchange = nil
+        download.peers = exchange.transfer.peers
         transferring[exchange.transfer.tag] = nil
         session.cancel(exchange.transfer)
         for buffer in exchange.takeAllBuffers() { buffers.give(buffer) }

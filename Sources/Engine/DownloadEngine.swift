@@ -69,6 +69,15 @@ package actor DownloadEngine: LoopOwner {
     var closing: [FileIdentity: [() -> Void]] = [:]
     /// Volumes that were found full.
     var fullVolumes: [VolumeID: FullVolume] = [:]
+    /// Downloads that wait for the network, by id, some of which may have gone on.
+    var offline: [String: OfflineWait] = [:]
+    /// There while any waits, where the system allows.
+    var networkWatch: NetworkWatch?
+    var isNetworkLookDue = false
+    /// When the network came back last: connections from before may be dead. In monotonic nanoseconds.
+    var networkReturnedAt: Int64?
+    /// How long the system had been suspended when that was looked at last.
+    var knownSuspendedNanoseconds = suspendedNanoseconds()
     /// Downloads were left in the queue for the next turn, so that this one ends.
     var isAdmissionCut = false
 
@@ -143,6 +152,7 @@ package actor DownloadEngine: LoopOwner {
         clientDue = client?.turn(self)
         takeStoreResults()
         takeFileResults()
+        takeNetworkNews()
         runDueTimers()
         pumpPipeline()
         admitQueued()
@@ -153,7 +163,7 @@ package actor DownloadEngine: LoopOwner {
     }
 
     package func wait(wakeUp: Int32, timeoutMilliseconds: Int32) {
-        session.poll(wakeUp: wakeUp, timeoutMilliseconds: timeoutMilliseconds)
+        session.poll(wakeUp: wakeUp, other: networkWatch?.raw ?? -1, timeoutMilliseconds: timeoutMilliseconds)
     }
 
     package func close() {
@@ -203,6 +213,7 @@ package struct EngineLogLine: Sendable {
 /// What a timer is for; `generation` tells whether the download has moved on since.
 enum EngineTimer {
     case retry(id: String, generation: UInt64)
+    case offline(id: String, generation: UInt64)
     /// Housekeeping while anything is transferred: flushes by age, checkpoints, speeds.
     case tick
     case retryCommit

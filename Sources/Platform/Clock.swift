@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Glibc
 
 /// Nanoseconds on the clock that never jumps; the zero is arbitrary.  C: clock_gettime(2), CLOCK_MONOTONIC
@@ -12,6 +13,9 @@ package func unixMilliseconds() -> Int64 {
     let time = read(CLOCK_REALTIME)
     return Int64(time.tv_sec) &* 1_000 &+ Int64(time.tv_nsec) / 1_000_000
 }
+
+/// Nanoseconds that the system was suspended since its boot, for which the monotonic clock stood still.
+package func suspendedNanoseconds() -> Int64 { cplatform_suspended_time() }
 
 private func read(_ clock: clockid_t) -> timespec {
     var time = timespec()

@@ -1,3 +1,3 @@
-from fixtures import binary, host, launch, nginx, other_server, server, work
+from fixtures import binary, clock, clock_shim, host, launch, nginx, other_server, server, work
 
-__all__ = ["binary", "host", "launch", "nginx", "other_server", "server", "work"]
+__all__ = ["binary", "clock", "clock_shim", "host", "launch", "nginx", "other_server", "server", "work"]

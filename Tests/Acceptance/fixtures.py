@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import struct
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -132,6 +134,49 @@ def other_server() -> Iterator[ScriptedServer]:
     scripted = ScriptedServer()
     yield scripted
     scripted.close()
+
+
+class WallClock:
+    """What processes started with `environment` take for the time."""
+
+    def __init__(self, shim: Path, folder: Path) -> None:
+        self.file = folder / "offset"
+        self.file.write_bytes(bytes(24))
+        self.environment = {"LD_PRELOAD": str(shim), "WALL_CLOCK_FILE": str(self.file)}
+
+    def jump(self, seconds: int) -> None:
+        """Sets the time of day, so many seconds from the right one."""
+        self._set(0, seconds)
+
+    def pass_by(self, seconds: int) -> None:
+        """Lets time go by on the clocks that never jump."""
+        self._set(1, seconds)
+
+    def suspend(self, seconds: int) -> None:
+        """Lets the system have been suspended for so long."""
+        self._set(2, seconds)
+
+    def _set(self, index: int, seconds: int) -> None:
+        # In place: the processes have it mapped.
+        with self.file.open("r+b") as file:
+            file.seek(8 * index)
+            file.write(struct.pack("<q", seconds))
+
+
+@pytest.fixture(scope="session")
+def clock_shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    library = tmp_path_factory.mktemp("clock") / "wall_clock.so"
+    source = Path(__file__).with_name("wall_clock.c")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+@pytest.fixture
+def clock(clock_shim: Path, tmp_path: Path) -> WallClock:
+    return WallClock(clock_shim, tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -105,23 +105,24 @@ class ConnectionCut(Exception):
 
 
 class ScriptedServer:
-    """Listens on a port of 127.0.0.1, by preset a free one, from construction until `close`."""
+    """Listens on 127.0.0.1 or another address, by preset on a free port, from construction until `close`."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, address: str = "127.0.0.1") -> None:
+        self.address = address
         self.resources: dict[str, Resource] = {}
         self.log: list[Request] = []
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._connections: set[socket.socket] = set()
         self._connection_count = 0
-        self._listener = socket.create_server(("127.0.0.1", port), backlog=256)
+        self._listener = socket.create_server((address, port), backlog=256)
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
     # For tests
 
-    def url(self, path: str = "", host: str = "127.0.0.1") -> str:
-        return f"http://{host}:{self.port}{path}"
+    def url(self, path: str = "", host: str | None = None) -> str:
+        return f"http://{host or self.address}:{self.port}{path}"
 
     def add(
         self,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import struct
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from fixtures import Launcher
+from fixtures import Launcher, WallClock
 from scripted_server import Behaviour, ScriptedServer, content
 from support import MIB, Held, finish
 from towline_client import Towline
@@ -23,36 +20,6 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 #: Well below the shortest wait that chance makes of a second.
 SECOND_AT_LEAST = 0.45
 GENEROUS = 15.0
-
-
-@pytest.fixture(scope="session")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-    library = tmp_path_factory.mktemp("clock") / "wall_clock.so"
-    source = Path(__file__).with_name("wall_clock.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    return library
-
-
-class WallClock:
-    """What processes started with `environment` take for the time of day."""
-
-    def __init__(self, shim: Path, folder: Path) -> None:
-        self.file = folder / "offset"
-        self.file.write_bytes(struct.pack("<q", 0))
-        self.environment = {"LD_PRELOAD": str(shim), "WALL_CLOCK_FILE": str(self.file)}
-
-    def jump(self, seconds: int) -> None:
-        # In place: the processes have it mapped.
-        with self.file.open("r+b") as file:
-            file.write(struct.pack("<q", seconds))
-
-
-@pytest.fixture
-def clock(shim: Path, tmp_path: Path) -> WallClock:
-    return WallClock(shim, tmp_path)
 
 
 @pytest.fixture

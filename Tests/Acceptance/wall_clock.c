@@ -1,5 +1,6 @@
-/* Preloaded: a wall clock that a test sets while the process runs. The monotonic clocks stay as they are.
-   The file that WALL_CLOCK_FILE names holds the seconds to add, as one 64-bit integer. */
+/* Preloaded: clocks that a test sets while the process runs.
+   The file that WALL_CLOCK_FILE names holds the seconds to add, as 64-bit integers: to the time of day, to the time
+   since the boot, and to the part of that for which the system was suspended. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -16,19 +17,23 @@ __attribute__((constructor)) static void map_offset(void) {
     const char *path = getenv("WALL_CLOCK_FILE");
     int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (file < 0) return;
-    void *map = mmap(0, sizeof *offset, PROT_READ, MAP_SHARED, file, 0);
+    void *map = mmap(0, 3 * sizeof *offset, PROT_READ, MAP_SHARED, file, 0);
     if (map != MAP_FAILED) offset = map;
     close(file);
 }
 
-static int64_t added(void) { return offset ? *offset : 0; }
+static int64_t added(int index) { return offset ? offset[index] : 0; }
 
 int clock_gettime(clockid_t clock, struct timespec *result) {
     static int (*real)(clockid_t, struct timespec *);
     if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
     int code = real(clock, result);
-    if (code == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) result->tv_sec += added();
-    return code;
+    if (code != 0) return code;
+    if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) result->tv_sec += added(0);
+    if (clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_MONOTONIC_RAW)
+        result->tv_sec += added(1);
+    if (clock == CLOCK_BOOTTIME) result->tv_sec += added(1) + added(2);
+    return 0;
 }
 
 int gettimeofday(struct timeval *restrict result, void *restrict zone) {

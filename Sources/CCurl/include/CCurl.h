@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/socket.h>
 
 #define CCURL_MINIMUM_VERSION 0x075800
 #if LIBCURL_VERSION_NUM < CCURL_MINIMUM_VERSION
@@ -129,10 +130,14 @@ static inline ccurl_message ccurl_multi_next_message(CURLM *multi) {
     return (ccurl_message){true, message->easy_handle, message->data.result};
 }
 /* Waits for libcurl's sockets or our descriptor; true when ours woke us. When libcurl cannot poll (out of memory or
-   of descriptors), waits for ours alone, shortly, so that the caller neither spins nor goes deaf. */
-static inline bool ccurl_multi_poll(CURLM *multi, int wake_up_fd, int timeout_ms) {
-    struct curl_waitfd extra = {.fd = wake_up_fd, .events = CURL_WAIT_POLLIN, .revents = 0};
-    if (curl_multi_poll(multi, &extra, 1, timeout_ms, NULL) == CURLM_OK) return extra.revents != 0;
+   of descriptors), waits for ours alone, shortly, so that the caller neither spins nor goes deaf. other_fd: one more
+   that ends the wait, or -1. */
+static inline bool ccurl_multi_poll(CURLM *multi, int wake_up_fd, int other_fd, int timeout_ms) {
+    struct curl_waitfd extra[2] = {
+        {.fd = wake_up_fd, .events = CURL_WAIT_POLLIN, .revents = 0},
+        {.fd = other_fd, .events = CURL_WAIT_POLLIN, .revents = 0},
+    };
+    if (curl_multi_poll(multi, extra, other_fd < 0 ? 1 : 2, timeout_ms, NULL) == CURLM_OK) return extra[0].revents != 0;
     struct pollfd alone = {.fd = wake_up_fd, .events = POLLIN, .revents = 0};
     return poll(&alone, 1, timeout_ms < 50 ? timeout_ms : 50) > 0;
 }

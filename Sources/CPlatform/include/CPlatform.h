@@ -55,6 +55,15 @@ int cplatform_pidfd_open(pid_t pid);
 /* signalfd(2) over the signals in set. */
 int cplatform_signalfd(const void *set);
 int cplatform_read_signal(int fd);
+/* rtnetlink(7): a socket that becomes readable when links, addresses or routes change, or -1. */
+int cplatform_network_watch(void);
+/* Reads all that waits on a non-blocking socket; whether anything did, what was lost included. */
+bool cplatform_drain(int fd);
+/* Whether packets would leave for the address, by an interface that is up and has a carrier: 1, 0, or -1 when that
+   cannot be told. Sends nothing. */
+int cplatform_has_route(const void *address, size_t count);
+/* Nanoseconds that the system has been suspended since its boot: clock_gettime(2), CLOCK_BOOTTIME. */
+int64_t cplatform_suspended_time(void);
 /* openat(2) is variadic. */
 int cplatform_open(int directory, const char *name, int flags, mode_t mode);
 /* openat(2), O_TMPFILE: a file without a name in that directory, read and write. */

@@ -1,0 +1,249 @@
+"""Waiting for the network: when it is away, how the wait ends, and what is no absence of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fixtures import Launcher, WallClock
+from network import BEYOND, SERVER, Network, obstacle
+from scripted_server import Behaviour, content
+from support import MIB, NO_RETRY, finish, poll
+from towline_client import JSON, Towline
+
+HOUR = 3_600
+
+
+@pytest.fixture(scope="session")
+def may_make_networks() -> None:
+    reason = obstacle()
+    if reason is not None:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def network(may_make_networks: None) -> Iterator[Network]:
+    made = Network()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def host(launch: Launcher, network: Network) -> Towline:
+    return launch(prefix=network.prefix)
+
+
+def start(host: Towline, url: str, path: Path, **params: object) -> None:
+    host.call("start", id="d", url=url, path=str(path), **{"retry": NO_RETRY, **params})
+
+
+def wait_offline(host: Towline, download_id: str = "d") -> JSON:
+    download = host.wait_state(download_id, "waiting", "failed")
+    assert (download["state"], download["reason"]) == ("waiting", "offline"), download["error"]
+    assert download["retryAt"] is None
+    return download
+
+
+def attempts(host: Towline) -> int:
+    return len(host.call("inspect", id="d")["attempts"])
+
+
+def test_a_download_waits_for_the_network_and_goes_on_with_it(
+    host: Towline, network: Network, work: Path
+) -> None:
+    server = network.server()
+    server.add("/f", b"x")
+    start(host, server.url("/f"), work / "f")
+    assert wait_offline(host)["error"]["kind"] == "connect"
+    assert host.call("inspect", id="d")["consecutiveFailures"] == 0
+    network.up()
+    assert finish(host, "d")["state"] == "completed"
+
+
+def test_a_route_is_enough_and_no_retry_is_spent(host: Towline, network: Network, work: Path) -> None:
+    """The network comes and goes; the one retry that there is is left for the server."""
+    server = network.server()
+    server.add("/f", b"x").then(Behaviour(status=503))
+    start(host, server.url("/f"), work / "f", retry={"maxAttempts": 1, "initialDelayMs": 10})
+    wait_offline(host)
+    for tries in range(2, 5):
+        host.call("resume", id="d")
+        poll(lambda n=tries: attempts(host) == n, what="another try")
+        wait_offline(host)
+    network.up(default_route=False)
+    assert finish(host, "d")["state"] == "completed"
+    assert len(server.requests()) == 2
+
+
+def test_a_name_that_nobody_can_be_asked_for_waits(launch: Launcher, network: Network, work: Path) -> None:
+    server = network.server()
+    server.add("/f", b"x")
+    network.serve_names(SERVER)
+    host = launch(prefix=network.prefix)
+    start(host, server.url("/f", host="files.example"), work / "f")
+    assert wait_offline(host)["error"]["kind"] == "dns"
+    network.up()
+    assert finish(host, "d")["state"] == "completed"
+    assert host.call("get", id="d")["download"]["error"] is None
+
+
+def test_a_place_that_only_the_default_route_leads_to_waits_for_it(
+    host: Towline, network: Network, work: Path
+) -> None:
+    server = network.server(BEYOND)
+    server.add("/f", b"x")
+    network.up(default_route=False)
+    start(host, server.url("/f"), work / "f")
+    wait_offline(host)
+    network.up()
+    assert finish(host, "d")["state"] == "completed"
+
+
+def test_a_network_that_goes_while_bytes_come_is_waited_for(
+    host: Towline, network: Network, work: Path
+) -> None:
+    data = content(1, 2 * MIB)
+    server = network.server()
+    server.add("/f", data).then(Behaviour(hold_after=MIB))
+    network.up()
+    start(host, server.url("/f"), work / "f", stallTimeoutMs=1_000)
+    host.wait_received("d", MIB)
+    network.down()
+    assert wait_offline(host)["receivedBytes"] == MIB
+    network.up()
+    done = finish(host, "d")
+    assert (done["state"], done["transfer"]["mode"]) == ("completed", "resumed")
+    assert (work / "f").read_bytes() == data
+    assert [r.range_start for r in server.requests()] == [0, MIB]
+
+
+def test_a_pulled_cable_is_an_absent_network(host: Towline, network: Network, work: Path) -> None:
+    """The routes are still there."""
+    server = network.server()
+    server.add("/f", b"x")
+    network.up()
+    network.pull_cable()
+    start(host, server.url("/f"), work / "f", connectTimeoutMs=1_000)
+    wait_offline(host)
+    network.plug_cable()
+    assert finish(host, "d")["state"] == "completed"
+
+
+def test_where_the_routes_cannot_tell_it_tries_again(
+    launch: Launcher, network: Network, clock: WallClock, work: Path
+) -> None:
+    """A machine of the local network is away, and nothing on this one changes when it comes."""
+    network.up(default_route=False)
+    host = launch(prefix=network.prefix, env=clock.environment)
+    late = "10.219.7.9"
+    start(host, f"http://{late}:8765/f", work / "f", connectTimeoutMs=500)
+    wait_offline(host)
+    network.add_address(late)
+    network.server(late, port=8765).add("/f", b"x")
+    clock.pass_by(6)
+    assert finish(host, "d")["state"] == "completed"
+    assert len(network.servers[0].requests()) == 1
+
+
+def test_all_that_wait_go_on(host: Towline, network: Network, work: Path) -> None:
+    server = network.server()
+    names = [f"d{n}" for n in range(20)]
+    for name in names:
+        server.add(f"/{name}", name.encode())
+        host.call("start", id=name, url=server.url(f"/{name}"), path=str(work / name), retry=NO_RETRY)
+    for name in names:
+        wait_offline(host, name)
+    network.up()
+    counts = host.call("wait", all=True, timeout=60)["counts"]
+    assert counts["completed"] == len(names)
+
+
+def test_commands_end_the_wait(host: Towline, network: Network, work: Path) -> None:
+    server = network.server()
+    server.add("/f", b"x")
+    start(host, server.url("/f"), work / "f")
+    wait_offline(host)
+    assert host.call("pause", id="d")["download"]["reason"] == "user"
+    network.up()
+    with pytest.raises(AssertionError):
+        host.wait_state("d", "completed", "active", timeout=1.5)
+    assert server.requests() == []
+    host.call("resume", id="d")
+    assert finish(host, "d")["state"] == "completed"
+
+
+def test_a_suspend_ends_the_wait(launch: Launcher, network: Network, clock: WallClock, work: Path) -> None:
+    """Nothing tells of a network that changed while the system slept: the first thing awake is a try."""
+    host = launch(prefix=network.prefix, env=clock.environment)
+    server = network.server()
+    start(host, server.url("/f"), work / "f")
+    wait_offline(host)
+    assert attempts(host) == 1
+    clock.suspend(HOUR)
+    poll(lambda: attempts(host) == 2, what="another try")
+    wait_offline(host)
+    assert host.call("inspect", id="d")["consecutiveFailures"] == 0
+
+
+def test_after_a_minute_the_wait_counts_as_settled(
+    launch: Launcher, network: Network, clock: WallClock, work: Path
+) -> None:
+    host = launch(prefix=network.prefix, env=clock.environment)
+    start(host, f"http://{SERVER}/f", work / "f")
+    wait_offline(host)
+    waiting = host.send("wait", {"id": "d", "until": "settled"})
+    assert host.call("wait", id="d", until="settled", timeoutMs=300)["timedOut"] is True
+    clock.pass_by(61)
+    answer = host.answer(waiting)
+    assert (answer["timedOut"], answer["download"]["reason"]) == (False, "offline")
+
+
+def test_a_pipeline_ends_after_a_minute_without_a_network(
+    launch: Launcher, network: Network, clock: WallClock, work: Path
+) -> None:
+    host = launch(prefix=network.prefix, env=clock.environment)
+    start(host, f"http://{SERVER}/f", work / "f")
+    wait_offline(host)
+    host.close_stdin()
+    clock.pass_by(61)
+    assert host.wait_exit(20) == 1
+
+
+# What is no absence of a network
+
+
+def test_a_server_that_refuses_is_there(host: Towline, network: Network, work: Path) -> None:
+    network.up(default_route=False)
+    start(host, f"http://{SERVER}:9/f", work / "f")
+    done = finish(host, "d")
+    assert (done["state"], done["error"]["kind"]) == ("failed", "connect")
+
+
+def test_this_machine_needs_no_network(host: Towline, network: Network, work: Path) -> None:
+    start(host, "http://127.0.0.1:9/f", work / "f")
+    done = finish(host, "d")
+    assert (done["state"], done["error"]["kind"]) == ("failed", "connect")
+
+
+def test_a_name_that_is_not_known_is_no_absent_network(
+    launch: Launcher, network: Network, work: Path
+) -> None:
+    """The network is there, and its name server is not."""
+    network.serve_names(SERVER)
+    assert network.names is not None
+    network.names.close()
+    network.up()
+    host = launch(prefix=network.prefix)
+    start(host, "http://files.example/f", work / "f")
+    done = finish(host, "d")
+    assert (done["state"], done["error"]["kind"]) == ("failed", "dns")
+
+
+def test_a_server_that_is_silent_on_a_network_is_no_absent_network(
+    host: Towline, network: Network, work: Path
+) -> None:
+    network.up()
+    start(host, "http://10.221.0.1/f", work / "f", connectTimeoutMs=500)
+    done = finish(host, "d")
+    assert done["state"] == "failed"
