@@ -190,7 +190,10 @@ package import Platform
             isHeadIncomplete: !recorder.isComplete,
             headerByteCount: recorder.byteCount,
             errorNumber: connectionErrorNumber(code, easy),
-            errorText: easy.errorText
+            errorText: easy.errorText,
+            ignoredProxyVariable: ignoredProxyVariable,
+            proxyStatus: easy.long(CURLINFO_HTTP_CONNECTCODE),
+            isAtProxy: isAtProxy(easy.errorText)
         )
         return DownloadFailure(curlCode: Int(code.rawValue), context: context)
     }
@@ -213,6 +216,20 @@ package import Platform
     /// How the body is compressed, if that is to be undone.
     private var compression: ContentCoding.Compression? {
         head.flatMap { ContentCoding.compression($0, evidence: request.codingEvidence) }
+    }
+
+    private var ignoredProxyVariable: String? {
+        request.usesEnvironmentProxy ? nil : ProxyVariables.first(for: request.url.scheme)
+    }
+
+    /// True when what was connected to is the proxy, as far as can be told.
+    private func isAtProxy(_ errorText: String) -> Bool {
+        guard request.usesEnvironmentProxy else { return false }
+        if triedAddresses.contains(where: { $0.port != request.url.port }) { return true }
+        // A proxy on the URL's own port: libcurl names the host, an IPv6 address without its brackets.
+        let start = "Failed to connect to "
+        let host = request.url.host.filter { $0 != "[" && $0 != "]" }
+        return errorText.hasPrefix(start) && !errorText.lowercased().hasPrefix("\(start.lowercased())\(host) port")
     }
 
     /// The errno of the last failed attempt to connect.  libcurl keeps none for a socket that could not be made at all.

@@ -18,6 +18,12 @@ package struct FailureContext: Sendable {
     package var errorNumber: Int
     /// libcurl's own words; may quote what the server sent.
     package var errorText: String
+    /// A variable that names a proxy which is not to be used; nil when there is none.
+    package var ignoredProxyVariable: String?
+    /// What a proxy answered when it was asked for a tunnel; 0 or less for nothing.
+    package var proxyStatus: Int
+    /// True when the connection that failed would have led to a proxy.
+    package var isAtProxy: Bool
 
     package init(
         peer: String,
@@ -26,7 +32,10 @@ package struct FailureContext: Sendable {
         isHeadIncomplete: Bool = true,
         headerByteCount: Int = 0,
         errorNumber: Int = 0,
-        errorText: String = ""
+        errorText: String = "",
+        ignoredProxyVariable: String? = nil,
+        proxyStatus: Int = 0,
+        isAtProxy: Bool = false
     ) {
         self.peer = peer
         self.wasConnected = wasConnected
@@ -35,6 +44,9 @@ package struct FailureContext: Sendable {
         self.headerByteCount = headerByteCount
         self.errorNumber = errorNumber
         self.errorText = errorText
+        self.ignoredProxyVariable = ignoredProxyVariable
+        self.proxyStatus = proxyStatus
+        self.isAtProxy = isAtProxy
     }
 }
 
@@ -44,16 +56,24 @@ extension DownloadFailure {
     /// The message names the host and what happened; libcurl's own words are in it only for certificates and TLS.
     package init(curlCode: Int, context: FailureContext) {
         let peer = context.peer
+        if context.proxyStatus > 0, !(200...299).contains(context.proxyStatus) {
+            self.init(refusedBy: context, curlCode: curlCode)
+            return
+        }
         let (kind, message, isRetryable): (FailureKind, String, Bool) =
             switch CURLcode(rawValue: UInt32(clamping: curlCode)) {
             case CURLE_COULDNT_RESOLVE_HOST:
                 (.dns, "the name of \(peer) could not be resolved", true)
             case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
                 (.proxy, "the proxy for \(peer) could not be used", true)
+            case CURLE_COULDNT_CONNECT where context.isAtProxy:
+                (.proxy, "could not connect to the proxy for \(peer)\(Self.reason(context.errorNumber))", true)
             case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED:
                 (.connect, "could not connect to \(peer)\(Self.reason(context.errorNumber))", true)
             case CURLE_OPERATION_TIMEDOUT where context.wasConnected:
                 (.stalled, "no data came from \(peer) for too long", true)
+            case CURLE_OPERATION_TIMEDOUT where context.isAtProxy:
+                (.timeout, "connecting to the proxy for \(peer) took too long", true)
             case CURLE_OPERATION_TIMEDOUT:
                 (.timeout, "connecting to \(peer) took too long", true)
             case CURLE_PARTIAL_FILE:
@@ -109,8 +129,23 @@ extension DownloadFailure {
                 (.internal, "the transfer from \(peer) failed (libcurl error \(curlCode))", false)
             }
         var errorNumber: Int?
-        if kind == .connect && context.errorNumber > 0 { errorNumber = context.errorNumber }
-        self.init(kind, message, isRetryable: isRetryable, curlCode: curlCode, errno: errorNumber)
+        if (kind == .connect || context.isAtProxy) && context.errorNumber > 0 { errorNumber = context.errorNumber }
+        let hint = [.dns, .connect, .timeout].contains(kind) ? Self.proxyHint(context) : ""
+        self.init(kind, message + hint, isRetryable: isRetryable, curlCode: curlCode, errno: errorNumber)
+    }
+
+    private init(refusedBy context: FailureContext, curlCode: Int) {
+        let status = context.proxyStatus
+        let message =
+            status == 407
+            ? "the proxy for \(context.peer) asks for credentials that it was not given"
+            : "the proxy for \(context.peer) makes no connection to it (status \(status))"
+        let isRetryable = RetryPolicy.isTransient(status: status)
+        self.init(.proxy, message, isRetryable: isRetryable, httpStatus: status, curlCode: curlCode)
+    }
+
+    private static func proxyHint(_ context: FailureContext) -> String {
+        context.ignoredProxyVariable.map { "; \($0) is set, but only --proxy-from-environment makes use of it" } ?? ""
     }
 
     private static func reason(_ errorNumber: Int) -> String {

@@ -33,7 +33,8 @@ extension EasyHandle {
         // Without it, removing a handle waits for a name look-up that runs in a thread.
         try set(CURLOPT_QUICK_EXIT, 1)
         try set(CURLOPT_NOPROGRESS, 1)
-        try set(CURLOPT_PROXY, "")
+        // Not set, libcurl takes the proxy from the environment; empty, it takes none.
+        if !request.usesEnvironmentProxy { try set(CURLOPT_PROXY, "") }
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)

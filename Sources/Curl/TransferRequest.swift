@@ -9,6 +9,8 @@ package struct TransferRequest: Sendable {
     package var range: String?
     /// For Basic authentication; the URL's own userinfo is not used unless it is put here.
     package var userInfo: ParsedURL.UserInfo?
+    /// Goes through the proxy that `http_proxy` and the like name, as the curl tool does; else through none.
+    package var usesEnvironmentProxy: Bool
     /// From the start until the connection is ready, TLS included.
     package var connectTimeoutMilliseconds: Int64
     /// No byte for this long is a stall; rounded up to whole seconds. A paused transfer does not stall.
@@ -30,6 +32,7 @@ package struct TransferRequest: Sendable {
         headerFields: [HeaderField] = [],
         range: String? = nil,
         userInfo: ParsedURL.UserInfo? = nil,
+        usesEnvironmentProxy: Bool = false,
         connectTimeoutMilliseconds: Int64 = 30_000,
         stallTimeoutMilliseconds: Int64 = 30_000,
         maxIdleSeconds: Int = TransferRequest.maxIdleSecondsDefault,
@@ -41,6 +44,7 @@ package struct TransferRequest: Sendable {
         self.headerFields = headerFields
         self.range = range
         self.userInfo = userInfo
+        self.usesEnvironmentProxy = usesEnvironmentProxy
         self.connectTimeoutMilliseconds = connectTimeoutMilliseconds
         self.stallTimeoutMilliseconds = stallTimeoutMilliseconds
         self.maxIdleSeconds = maxIdleSeconds

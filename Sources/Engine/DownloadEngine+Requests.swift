@@ -104,6 +104,7 @@ extension DownloadEngine {
             headerFields: fields(download, headers, asked),
             range: asked?.fieldValue,
             userInfo: userInfo,
+            usesEnvironmentProxy: usesEnvironmentProxies,
             connectTimeoutMilliseconds: download.options.connectTimeoutMilliseconds,
             stallTimeoutMilliseconds: download.options.stallTimeoutMilliseconds,
             maxIdleSeconds: maxIdleSeconds(),

@@ -34,6 +34,7 @@ package actor DownloadEngine: LoopOwner {
     let session: MultiSession
     let bootID: String
     let fileModeMask: UInt32
+    let usesEnvironmentProxies: Bool
     let log: @Sendable (EngineLogLine) -> Void
 
     var client: (any EngineClient)?
@@ -106,11 +107,13 @@ package actor DownloadEngine: LoopOwner {
     /// - Parameters:
     ///   - store: opened by the caller, its results waking `loop`; the engine closes it. Its scope holds for files too.
     ///   - client: the engine's from now on; called on the loop thread.
+    ///   - usesEnvironmentProxies: requests go through the proxies that `http_proxy` and the like name.
     ///   - log: called on the loop thread; must not block.
     package init(
         loop: CurlLoop,
         store: Store,
         client: sending any EngineClient,
+        usesEnvironmentProxies: Bool = false,
         log: @escaping @Sendable (EngineLogLine) -> Void = { _ in }
     ) throws(EngineStartError) {
         let files: FileWorkers
@@ -136,6 +139,7 @@ package actor DownloadEngine: LoopOwner {
         self.session = session
         bootID = Platform.bootID()
         fileModeMask = Platform.fileModeMask()
+        self.usesEnvironmentProxies = usesEnvironmentProxies
     }
 
     /// How long an end waits for writes on their way to a slow disk.

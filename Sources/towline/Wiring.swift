@@ -88,7 +88,12 @@ enum Wiring {
         }
         let engine: DownloadEngine
         do throws(EngineStartError) {
-            engine = try DownloadEngine(loop: loop, store: store, client: session) { line in write(line, to: log) }
+            engine = try DownloadEngine(
+                loop: loop,
+                store: store,
+                client: session,
+                usesEnvironmentProxies: options.usesEnvironmentProxies
+            ) { line in write(line, to: log) }
         } catch {
             throw StartFailure(message: error.message, code: ExitCode.internalError)
         }

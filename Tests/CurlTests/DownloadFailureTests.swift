@@ -61,6 +61,35 @@ struct DownloadFailureTests {
         #expect(failure.message == "could not connect to h:80: Connection refused")
     }
 
+    @Test(arguments: [(403, false), (407, false), (502, true), (503, true), (504, true)])
+    func `a proxy that makes no tunnel is told with its status`(status: Int, isRetryable: Bool) {
+        let failure = DownloadFailure(curlCode: 56, context: FailureContext(peer: "h:443", proxyStatus: status))
+        #expect(failure.kind == .proxy)
+        #expect(failure.httpStatus == status)
+        #expect(failure.isRetryable == isRetryable)
+        #expect(failure.message.contains("proxy for h:443"))
+    }
+
+    @Test func `a proxy that made its tunnel is not blamed`() {
+        let failure = DownloadFailure(curlCode: 56, context: FailureContext(peer: "h:443", proxyStatus: 200))
+        #expect(failure.kind == .incomplete)
+    }
+
+    @Test func `a connection to a proxy that fails is the proxy's`() {
+        let context = FailureContext(peer: "h:80", errorNumber: 111, isAtProxy: true)
+        let failure = DownloadFailure(curlCode: 7, context: context)
+        #expect(failure.kind == .proxy)
+        #expect(failure.errno == 111)
+    }
+
+    @Test(arguments: [5, 6, 7, 18, 28, 35, 56, 60])
+    func `a proxy that is not used is told of where it may be why`(code: Int) {
+        let context = FailureContext(peer: "h:80", ignoredProxyVariable: "http_proxy")
+        let message = DownloadFailure(curlCode: code, context: context).message
+        #expect(message.contains("http_proxy") == [6, 7, 28].contains(code))
+        #expect(message.contains("--proxy-from-environment") == [6, 7, 28].contains(code))
+    }
+
     @Test func `words of libcurl are quoted for certificates only, as one short line`() {
         let text = "SSL certificate problem:\r\n\u{1b}[31m" + String(repeating: "x", count: 1_000)
         let refused = DownloadFailure(curlCode: 60, context: FailureContext(peer: "h:443", errorText: text))

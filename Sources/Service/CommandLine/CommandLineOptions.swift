@@ -37,6 +37,8 @@ package struct CommandLineOptions: Equatable, Sendable {
     package var clientProcessID: Int64?
     /// Destinations must be in one of these directories; empty: anywhere.
     package var roots: [String] = []
+    /// Requests go through the proxies that `http_proxy` and the like name.
+    package var usesEnvironmentProxies = false
     /// The state directory may be on a network file system.
     package var allowsNetworkState = false
 

@@ -102,6 +102,10 @@ package enum CommandLineParser {
             }
             options.clientProcessID = id
         },
+        Option(
+            name: "--proxy-from-environment",
+            help: "use the proxies of http_proxy, https_proxy, all_proxy, no_proxy"
+        ) { options, _ in options.usesEnvironmentProxies = true },
         Option(name: "--allow-network-state", help: "accept a state directory on a network file system") {
             options, _ in options.allowsNetworkState = true
         },

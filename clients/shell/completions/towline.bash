@@ -22,7 +22,8 @@ _towline_complete() {
     --app) ;;
     *)
         _towline_words '--app --state-dir --root --framing --on-host-exit --resume-on-start --clientProcessId
-            --allow-network-state --log-level --log-format --stdio --print-openrpc --version --help'
+            --proxy-from-environment --allow-network-state --log-level --log-format --stdio --print-openrpc
+            --version --help'
         ;;
     esac
 }

@@ -9,6 +9,7 @@ complete -c towline -l framing -x -a 'auto line header' -d 'How messages are fra
 complete -c towline -l on-host-exit -x -a 'finish suspend' -d 'What becomes of downloads when the host goes'
 complete -c towline -l resume-on-start -d 'Go on with interrupted downloads at once'
 complete -c towline -l clientProcessId -x -a '(__fish_complete_pids)' -d "Treat this process's end as the host's"
+complete -c towline -l proxy-from-environment -d 'Use the proxies of http_proxy, https_proxy, all_proxy, no_proxy'
 complete -c towline -l allow-network-state -d 'Accept a state directory on a network file system'
 complete -c towline -l log-level -x -a 'error warn info debug' -d 'What goes to standard error'
 complete -c towline -l log-format -x -a 'text json' -d 'How it is written'

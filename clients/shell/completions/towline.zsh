@@ -23,6 +23,7 @@ _towline() {
             '--on-host-exit[what becomes of running downloads when the host goes]:what:(finish suspend)' \
             '--resume-on-start[go on with interrupted downloads at once]' \
             "--clientProcessId[treat the end of this process as the host's end]:process:_pids" \
+            '--proxy-from-environment[use the proxies of http_proxy, https_proxy, all_proxy, no_proxy]' \
             '--allow-network-state[accept a state directory on a network file system]' \
             '--log-level[what goes to standard error]:level:(error warn info debug)' \
             '--log-format[how it is written]:format:(text json)' \
