@@ -19,7 +19,7 @@ extension DownloadEngine {
                 pipeline.block()
                 switch target {
                 case .one(let id): perform(run, on: id) { [self] in answerOne(run, reply) }
-                case .several(let ids): perform(run, onAll: ids[...], reply)
+                case .several(let ids): perform(run, onAll: distinct(ids)[...], reply)
                 case .all: performOnAll(run, reply)
                 }
             })
@@ -65,6 +65,13 @@ extension DownloadEngine {
         }
         run.endAnswered()
         unblock()
+    }
+
+    /// Each id once, where it came first: what the command has ended already has its event behind the answer, and whoever
+    /// looked for it again would wait for that for ever.
+    private func distinct(_ ids: [String]) -> [String] {
+        var seen: Set<String> = []
+        return ids.filter { seen.insert($0).inserted }
     }
 
     private func perform(_ run: CommandRun, onAll ids: ArraySlice<String>, _ reply: @escaping Reply<CommandAnswer>) {
