@@ -113,11 +113,20 @@ extension Session {
             leaving.shutdown = call
             nudge()
         case .cancel:
-            let ids = engine.heldIDs
-            engine.perform(.cancel, on: .several(ids), deletesPartial: true) { _ in }
-            // The events of what was canceled go first.
-            inOrder(engine) { session in session.finishShutdown(call, engine) }
+            // What requests before this one start is known once they are answered.
+            inOrder(engine) { session in session.cancelAll(call, engine) }
         }
+    }
+
+    private func cancelAll(_ call: Call, _ engine: isolated DownloadEngine) {
+        let held = engine.heldIDs.filter { engine.snapshot(id: $0)?.state.isFinal == false }
+        // What another process runs is not ours to cancel.
+        let followed = downloads.entries.filter { !$0.value.isElsewhere }.map(\.key)
+        engine.perform(.cancel, on: .several((held + followed).sorted()), deletesPartial: true) { [self] result in
+            if case .failure(let error) = result { fail(call, RPCError(error)) }
+        }
+        // The events of what was canceled go first.
+        inOrder(engine) { session in session.finishShutdown(call, engine) }
     }
 
     private func finishShutdown(_ call: Call, _ engine: isolated DownloadEngine) {
@@ -140,7 +149,9 @@ extension Session {
             leaving.shutdown = nil
             finishShutdown(call, engine)
         }
-        if let verdict = leaving.drain, pendingCount == 0, downloads.areSettled(now: now), areWaitsStuck(now: now) {
+        // After a `shutdown` nothing runs any more that could settle.
+        let isOver = leaving.checkpoint == .done || (downloads.areSettled(now: now) && areWaitsStuck(now: now))
+        if let verdict = leaving.drain, pendingCount == 0, isOver {
             leaving.drain = nil
             checkpointAndEnd(verdict, engine)
         }
