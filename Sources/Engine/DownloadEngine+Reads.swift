@@ -35,7 +35,13 @@ extension DownloadEngine {
                     limit: request.limit,
                     cursor: request.cursor
                 )
+                // A page takes a hundred records: one at a time.
+                pipeline.block()
                 submit(.list(query)) { [self] outcome in
+                    defer {
+                        pipeline.unblock()
+                        pumpPipeline()
+                    }
                     switch outcome {
                     case .page(let page): reply(.success(answer(page)))
                     case .cursorExpired: reply(.failure(.cursorExpired))

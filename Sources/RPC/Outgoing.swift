@@ -38,16 +38,22 @@ package struct Response: Equatable, Sendable {
     package func encoded() -> [UInt8] {
         var output: [UInt8] = []
         encode(into: &output)
-        return output
+        // Many may wait long: none keeps the room that it has only grown into.
+        var exact: [UInt8] = []
+        exact.reserveCapacity(output.count)
+        exact += output
+        return exact
     }
 
-    /// The answer to a batch, without a frame; nil when there is nothing to answer.
-    package static func encodedBatch(_ responses: [Response]) -> [UInt8]? {
+    /// The answer to a batch, without a frame, from its answers; nil when there is nothing to answer.
+    package static func encodedBatch(_ responses: [[UInt8]]) -> [UInt8]? {
         if responses.isEmpty { return nil }
-        var output = [UInt8(ascii: "[")]
+        var output: [UInt8] = []
+        output.reserveCapacity(responses.reduce(1) { $0 + $1.count + 1 })
+        output.append(UInt8(ascii: "["))
         for (index, response) in responses.enumerated() {
             if index > 0 { output.append(UInt8(ascii: ",")) }
-            response.encode(into: &output)
+            output += response
         }
         output.append(UInt8(ascii: "]"))
         return output

@@ -15,8 +15,7 @@ enum Wiring {
     /// What goes in and out, and how much of it waits.
     private struct Pipes {
         let inbox: Mailbox<Inbound>
-        let unsent: Backpressure
-        let inFlight: Backpressure
+        let room: Backpressure
         let output: OutputQueue
         let outputDescriptor: Int32
         let outputFailure = OutputFailure()
@@ -24,14 +23,13 @@ enum Wiring {
         init(_ loop: CurlLoop) throws(Errno) {
             let inbox = try Mailbox<Inbound>(onFirst: { loop.wake() })
             self.inbox = inbox
-            unsent = try Backpressure()
-            inFlight = try Backpressure()
+            room = try Backpressure()
             let standardOutput = try takeStandardOutput()
             outputDescriptor = standardOutput.raw
             let outputFailure = outputFailure
             output = try OutputQueue(
                 descriptor: standardOutput,
-                backpressure: unsent,
+                backpressure: room,
                 encodeEventsLost: Session.encodeEventsLost,
                 onFailure: { error in
                     outputFailure.error.withLock { $0 = error }
@@ -108,8 +106,7 @@ enum Wiring {
             choice: options.framing,
             inbox: pipes.inbox,
             output: pipes.output,
-            inFlight: pipes.inFlight,
-            unsent: pipes.unsent
+            room: pipes.room
         )
     }
 
@@ -158,7 +155,7 @@ enum Wiring {
             log: log,
             inbox: pipes.inbox,
             output: output,
-            inFlight: pipes.inFlight,
+            room: pipes.room,
             watch: watch
         )
     }

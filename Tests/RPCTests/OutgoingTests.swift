@@ -20,9 +20,9 @@ import Testing
     @Test func `a batch's answers are one array and none are nothing`() {
         let one = Response(id: .integer(1), result: 1)
         #expect(Response.encodedBatch([]) == nil)
-        #expect(text(Response.encodedBatch([one])) == #"[{"jsonrpc":"2.0","id":1,"result":1}]"#)
+        #expect(text(Response.encodedBatch([one.encoded()])) == #"[{"jsonrpc":"2.0","id":1,"result":1}]"#)
         let both = #"[{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","id":1,"result":1}]"#
-        #expect(text(Response.encodedBatch([one, one])) == both)
+        #expect(text(Response.encodedBatch([one.encoded(), one.encoded()])) == both)
     }
 
     @Test func `notifications have exactly three members`() {

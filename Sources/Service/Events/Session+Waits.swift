@@ -142,18 +142,23 @@ extension Session {
             guard let token = wait.token else { continue }
             if now - wait.lastReportAt < progressIntervalMilliseconds * 1_000_000 { continue }
             wait.lastReportAt = now
-            sendWorkDone(token, wait.report(download))
+            output.sendProgress(workDone(token, wait.report(download)), id: wait.progressID)
         }
     }
 
     private func endWorkDone(_ wait: Wait, _ message: String) {
-        if let token = wait.token { sendWorkDone(token, ["kind": "end", "message": .string(message)]) }
+        guard let token = wait.token else { return }
+        output.discardProgress(id: wait.progressID)
+        sendWorkDone(token, ["kind": "end", "message": .string(message)])
     }
 
-    /// Goes out as an answer does: bounded by the waits, and in its place before theirs.
+    /// The beginning and the end go out as answers do, in their place; of what is between only the newest waits.
     private func sendWorkDone(_ token: JSONValue, _ value: JSONObject) {
-        let params: JSONObject = ["token": token, "value": .object(value)]
-        output.sendReply(Notification(method: "$/progress", params: params).encoded())
+        output.sendReply(workDone(token, value))
+    }
+
+    private func workDone(_ token: JSONValue, _ value: JSONObject) -> [UInt8] {
+        Notification(method: "$/progress", params: ["token": token, "value": .object(value)]).encoded()
     }
 }
 

@@ -13,6 +13,8 @@ final class Wait {
     }
 
     let call: Call
+    /// Names its waiting report among the downloads' progress: no download has such an id.
+    var progressID: String { "wait/\(ObjectIdentifier(self).hashValue)" }
     let goal: Goal
     /// Answers with a download; else with counts.
     let isSingle: Bool

@@ -3,7 +3,7 @@ package import RPC
 
 /// What comes to the session from other threads, in order.
 package enum Inbound: Sendable {
-    /// What one frame brought, and how long it was.
+    /// What one frame brought, and how much room it takes until it is answered.
     case incoming(Incoming, byteCount: Int)
     case messageTooLong
     /// The input made its framing known.

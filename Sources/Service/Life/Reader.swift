@@ -11,26 +11,22 @@ package struct Reader: Sendable {
     private let choice: FramingChoice
     private let inbox: Mailbox<Inbound>
     private let output: OutputQueue
-    private let inFlight: Backpressure
-    private let unsent: Backpressure
+    private let room: Backpressure
 
     /// - Parameters:
-    ///   - inFlight: counts the requests that are read and not answered.
-    ///   - unsent: counts the answers that the host has not read.
+    ///   - room: counts the requests that are read and not answered, and the answers that the host has not read.
     package init(
         descriptor: Int32,
         choice: FramingChoice,
         inbox: Mailbox<Inbound>,
         output: OutputQueue,
-        inFlight: Backpressure,
-        unsent: Backpressure
+        room: Backpressure
     ) {
         self.descriptor = descriptor
         self.choice = choice
         self.inbox = inbox
         self.output = output
-        self.inFlight = inFlight
-        self.unsent = unsent
+        self.room = room
     }
 
     /// Returns when nothing more can be read; the session has been told why.
@@ -38,8 +34,7 @@ package struct Reader: Sendable {
         var decoder = FrameDecoder(choice: choice)
         var isFramingKnown = false
         while true {
-            inFlight.waitForRoom()
-            unsent.waitForRoom()
+            room.waitForRoom()
             let bytes: [UInt8]
             do throws(Errno) {
                 bytes = try readSome(count: Self.chunkByteCount, from: descriptor)
@@ -66,8 +61,12 @@ package struct Reader: Sendable {
         for event in events {
             switch event {
             case .message(let bytes):
-                inFlight.add(byteCount: bytes.count)
-                inbox.send(.incoming(Incoming(bytes), byteCount: bytes.count))
+                // Before each, not once for all that came at a time: a few bytes may ask for much.
+                room.waitForRoom()
+                let incoming = Incoming(bytes)
+                let byteCount = RequestRoom.byteCount(of: incoming, textByteCount: bytes.count)
+                room.add(byteCount: byteCount)
+                inbox.send(.incoming(incoming, byteCount: byteCount))
             case .messageTooLong: inbox.send(.messageTooLong)
             case .unframeable(let reason):
                 inbox.send(.unframeable(reason))

@@ -18,6 +18,7 @@ extension MethodDescription {
         name: "ping",
         summary: "Answers.",
         kind: .read,
+        isAnswerSmall: true,
         resultName: "nothing",
         result: .object([], isClosed: false),
         handle: { session, _, call, engine throws(RPCError) in session.answer(call, [:]) }

@@ -27,6 +27,8 @@ struct MethodDescription: Sendable {
     var requiredOneOf: [String] = []
     /// Only `initialize` takes members that it does not know.
     var takesUnknownParameters = false
+    /// Its answers never hold a download, or other text of any length.
+    var isAnswerSmall = false
     var resultName: String
     var result: Schema
     /// Besides those that every method can answer with.

@@ -16,6 +16,7 @@ extension MethodDescription {
                 defaultValue: false
             ),
         ],
+        isAnswerSmall: true,
         resultName: "nothing",
         result: .object([], isClosed: false),
         errors: [.downloadNotFound, .invalidState, .permissionDenied, .storageFailure, .lockedElsewhere],

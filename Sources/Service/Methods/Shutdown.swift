@@ -15,6 +15,7 @@ extension MethodDescription {
                 defaultValue: "suspend"
             )
         ],
+        isAnswerSmall: true,
         resultName: "nothing",
         result: .null,
         handle: { session, params, call, engine throws(RPCError) in

@@ -19,6 +19,7 @@ extension MethodDescription {
                 "ids", Parameter.ids, "Of which downloads, other processes' too; without it, of all of this process."),
             Member("progressIntervalMs", Parameter.progressIntervalMs, "How often at most.", defaultValue: 250),
         ],
+        isAnswerSmall: true,
         resultName: "subscribed",
         result: .object(
             [
@@ -58,6 +59,7 @@ extension MethodDescription {
         parameters: [
             Member("subscription", .string(TextRule(1...64)), "What subscribe answered.", isRequired: true)
         ],
+        isAnswerSmall: true,
         resultName: "nothing",
         result: .object([], isClosed: false),
         handle: { session, params, call, engine throws(RPCError) in

@@ -31,7 +31,8 @@ struct BatchSlot {
 
 /// The answers of a batch: gathered, and sent together when the last is there.
 final class Batch {
-    private var responses: [Response?]
+    /// Encoded at once: text takes less than the values that it tells.
+    private var responses: [[UInt8]?]
     private var missingCount: Int
     let byteCount: Int
 
@@ -44,11 +45,14 @@ final class Batch {
 
     /// Puts an answer in its place; nil for an entry without one.  True when it was the last.
     func fill(_ index: Int, _ response: Response?) -> Bool {
-        responses[index] = response
+        responses[index] = response?.encoded()
         missingCount -= 1
         return missingCount == 0
     }
 
-    /// The array; nil when there is nothing to answer.
-    func encoded() -> [UInt8]? { Response.encodedBatch(responses.compactMap { $0 }) }
+    /// The array, once; nil when there is nothing to answer.
+    func takeEncoded() -> [UInt8]? {
+        defer { responses = [] }
+        return Response.encodedBatch(responses.compactMap { $0 })
+    }
 }

@@ -148,7 +148,7 @@ extension Session {
         if let response, case .failure = response.outcome { hasFailed = true }
         if let slot {
             guard slot.batch.fill(slot.index, response) else { return }
-            if let bytes = slot.batch.encoded() { output.sendReply(bytes) }
+            if let bytes = slot.batch.takeEncoded() { output.sendReply(bytes) }
             return release(byteCount: slot.batch.byteCount)
         }
         if let response { output.sendReply(response.encoded()) }

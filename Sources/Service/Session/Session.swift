@@ -12,8 +12,9 @@ package final class Session: EngineClient {
     let log: Log
     private let inbox: Mailbox<Inbound>
     let output: OutputQueue
-    /// Counts the requests that were read and are not answered yet, so that the reader does not run away.
-    private let inFlight: Backpressure
+    /// Counts the requests that were read and are not answered yet, and the answers that are not read, so that the reader
+    /// does not run away.
+    private let room: Backpressure
     let watch: ProcessWatch
 
     var name: String { configuration.name }
@@ -44,20 +45,20 @@ package final class Session: EngineClient {
 
     /// Makes a session that takes its messages from `inbox`; nothing happens before the first turn.
     ///
-    /// - Parameter inFlight: what the reader waits for when too many requests are not answered yet.
+    /// - Parameter room: what the reader waits for when too much is asked and not answered, or answered and not read.
     package init(
         configuration: SessionConfiguration,
         log: Log,
         inbox: Mailbox<Inbound>,
         output: OutputQueue,
-        inFlight: Backpressure,
+        room: Backpressure,
         watch: ProcessWatch
     ) {
         self.configuration = configuration
         self.log = log
         self.inbox = inbox
         self.output = output
-        self.inFlight = inFlight
+        self.room = room
         self.watch = watch
         life = LifeCycle(policy: configuration.hostExitPolicy)
     }
@@ -103,7 +104,7 @@ package final class Session: EngineClient {
 
     /// Gives back the room that a message took among those being worked on.
     func release(byteCount: Int) {
-        inFlight.subtract(byteCount: byteCount)
+        room.subtract(byteCount: byteCount)
     }
 
     /// Sends an answer that belongs to no batch.
