@@ -8,6 +8,14 @@ package enum Limits {
     package static let pathByteCount = 4_096
     /// Bytes of all request headers of one download, counted as they travel: `name: value` CR LF.
     package static let requestHeadersByteCount = 16_384
+    /// Bytes of a `User-Agent`.
+    package static let userAgentByteCount = 1_024
+    /// Milliseconds of a time limit or a wait: up to a day.
+    package static let delayMilliseconds: ClosedRange<Int64> = 1...86_400_000
+    /// Failures in a row before a download fails.
+    package static let retryAttemptCount: ClosedRange<Int64> = 0...1_000_000
+    /// A download's priority.
+    package static let priority: ClosedRange<Int64> = -1_000_000...1_000_000
     /// Bytes of a download's `metadata`, serialised.
     package static let metadataByteCount = 4_096
     /// Bytes of a request id that is a string.

@@ -234,7 +234,7 @@ extension DownloadEngine {
 
     /// Counts a new attempt, which begins with what is held.
     func beginAttempt(_ download: Download) {
-        let attempt = download.record.attempt + 1
+        let attempt = download.record.attempt.addingSaturated(1)
         download.record.attempt = attempt
         download.record.transferredByteCount = 0
         // What the marks say of the last attempt is as true of this one.  Not read from the record here: that would be

@@ -79,11 +79,11 @@ extension DownloadEngine {
     }
 
     private func wait(_ download: Download, reason: StateReason, milliseconds: Int64) {
-        download.record.retryAtMilliseconds = unixMilliseconds() + milliseconds
+        download.record.retryAtMilliseconds = unixMilliseconds().addingSaturated(milliseconds)
         change(download, to: .waiting, reason: reason)
         timers.add(
             .retry(id: download.id, generation: download.generation),
-            due: now + milliseconds * 1_000_000
+            due: Timespan(milliseconds: milliseconds).after(now)
         )
     }
 

@@ -138,7 +138,7 @@ extension DownloadEngine {
     private func scheduleLook(_ id: VolumeID, _ volume: FullVolume) {
         let milliseconds = RoomPolicy.delayMilliseconds(lookCount: volume.lookCount, isBlind: volume.isBlind)
         volume.lookCount += 1
-        volume.nextLookAt = now + milliseconds * 1_000_000
+        volume.nextLookAt = Timespan(milliseconds: milliseconds).after(now)
         timers.add(
             .run { [self] in
                 // A later failure may have put it off.

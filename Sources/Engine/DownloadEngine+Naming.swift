@@ -12,7 +12,9 @@ extension DownloadEngine {
     func settleName(_ download: Download) {
         guard !download.isNaming, let directory = download.record.requestedDirectory else { return }
         download.isNaming = true
-        let name = download.record.suggestedFileName ?? FileName.suggested(contentDisposition: nil, urlPath: "")
+        let name =
+            download.record.suggestedFileName.map { FileName.sanitized($0) }
+            ?? FileName.suggested(contentDisposition: nil, urlPath: "")
         tryName(download, directory: directory, name: name, number: 0)
     }
 

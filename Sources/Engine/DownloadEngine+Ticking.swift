@@ -59,7 +59,7 @@ extension DownloadEngine {
 
     /// Ends a connected transfer that nothing has come from for too long; libcurl's own timer is late by seconds.
     private func hasStalled(_ download: Download, _ exchange: Exchange) -> Bool {
-        let limit = download.options.stallTimeoutMilliseconds * 1_000_000
+        let limit = Timespan(milliseconds: download.options.stallTimeoutMilliseconds).nanoseconds
         // One that waits for our buffers does not stall, and connecting has a limit of its own.
         guard limit > 0, !exchange.transfer.isPaused, now - exchange.lastNewsAt >= limit,
             exchange.transfer.metrics.preTransferMicroseconds > 0

@@ -64,7 +64,7 @@ package enum ProgressSlot {
         ranges.reserveCapacity(rangeCount)
         for index in stride(from: rangesWord, to: end, by: 2) {
             guard let range = ByteRange(Int64(bitPattern: words[index]), Int64(bitPattern: words[index + 1])),
-                range.lowerBound > (ranges.last?.upperBound ?? -1)
+                range.lowerBound > (ranges.last?.upperBound ?? -1), range.upperBound <= Limits.fileByteCount
             else { return nil }
             ranges.append(range)
         }

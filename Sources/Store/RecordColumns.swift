@@ -189,7 +189,7 @@ extension Statement {
         try bind(column.parameter, value)
     }
 
-    /// The record that the current row holds, as it is stored.
+    /// The record that the current row holds, within its limits.
     ///
     /// Words that are not ours read as the nearest harmless thing: a damaged cell must not hide all other downloads.
     borrowing func record() -> DownloadRecord {
@@ -229,6 +229,7 @@ extension Statement {
         }
         record.sequence = integer(RecordColumn.sequence.rawValue)
         record.revision = integer(RecordColumn.revision.rawValue)
+        record.keepWithinLimits()
         return record
     }
 

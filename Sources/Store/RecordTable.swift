@@ -242,7 +242,7 @@ final class RecordTable {
     func owners(_ state: DownloadState) throws(StoreError) -> [Int64] {
         var owners: [Int64] = []
         while true {
-            let last = owners.last ?? -1
+            let last = owners.last ?? .min
             var next: Int64?
             try rows(.nextOwner) { statement throws(StoreError) in
                 try statement.bind(1, state.rawValue)

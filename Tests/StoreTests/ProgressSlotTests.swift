@@ -22,10 +22,18 @@ import Testing
                 partial: FileIdentity(device: .max, inode: .max),
                 bootID: String(repeating: "b", count: 40),
                 mountID: nil,
-                written: ByteRangeSet(.max - 1, .max)
+                written: ByteRangeSet(Limits.fileByteCount - 1, Limits.fileByteCount)
             )
         )
         #expect(ProgressSlot.decode(ProgressSlot.encode(record)) == record)
+    }
+
+    @Test func `a range beyond the longest file makes no record`() throws {
+        let record = try #require(
+            ProgressRecord(
+                downloadID: "d", attempt: 1, partial: FileIdentity(device: 1, inode: 1), bootID: "b", mountID: nil,
+                written: ByteRangeSet(0, .max)))
+        #expect(ProgressSlot.decode(ProgressSlot.encode(record)) == nil)
     }
 
     @Test(arguments: [("", ""), (String(repeating: "a", count: 65), ""), ("a", String(repeating: "b", count: 41))])

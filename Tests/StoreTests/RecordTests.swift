@@ -21,7 +21,7 @@ import Testing
         record.reason = .rateLimited
         record.intent = .run
         record.entity = Entity(
-            totalByteCount: 1 << 53,
+            totalByteCount: Limits.fileByteCount,
             etag: "\"x\"",
             lastModified: "Sun, 06 Nov 1994 08:49:37 GMT",
             date: "Sun, 06 Nov 1994 08:50:37 GMT",
@@ -31,7 +31,7 @@ import Testing
             isHTTP11: false,
             refusesRanges: true
         )
-        record.durable = ByteRangeSet([ByteRange(0, 100), ByteRange(200, .max)].compactMap { $0 })
+        record.durable = ByteRangeSet([ByteRange(0, 100), ByteRange(200, Limits.fileByteCount)].compactMap { $0 })
         record.attempt = 3
         record.written = try progress(id, attempt: 3, ByteRangeSet(0, 150))
         record.slotIndex = 4

@@ -43,7 +43,7 @@ extension MethodDescription {
                 "What export gave: its bytes are taken over; once."
             ),
             Member("maxFileBytes", .count, "Fail rather than fetch a longer file."),
-            Member("priority", .integer(-1_000_000...1_000_000), "Higher goes first.", defaultValue: 0),
+            Member("priority", .integer(Limits.priority), "Higher goes first.", defaultValue: 0),
             Member("startPaused", .boolean, "Make the record only.", defaultValue: false),
             Member("background", .boolean, "Go on when the host goes.", defaultValue: false),
             Member("events", Parameter.eventSelection, "What to tell of this download unasked."),

@@ -16,7 +16,7 @@ extension MethodDescription {
                 "Where to go on; the bytes held are kept if size and validator agree."
             ),
             Member("headers", .nullable(Parameter.headers), "All request headers from now on; null: none."),
-            Member("priority", .integer(-1_000_000...1_000_000), "Higher goes first."),
+            Member("priority", .integer(Limits.priority), "Higher goes first."),
             Member(
                 "metadata",
                 .nullable(.anyObject(maxByteCount: Limits.metadataByteCount)),

@@ -61,7 +61,7 @@ private func waitForDownloads(
     if call.slot != nil { throw .invalidRequest("wait must not be in a batch: its answer would hold up the others.") }
     let target = try DownloadTarget(params)
     let goal = params["until"]?.string.flatMap(Wait.Goal.init) ?? .final
-    let deadline = params["timeoutMs"]?.integer.map { monotonicNanoseconds() + $0 * 1_000_000 }
+    let deadline = params["timeoutMs"]?.integer.map { Timespan(milliseconds: $0).after(monotonicNanoseconds()) }
     if session.waits.count >= WaitList.maxCount {
         throw .limitExceeded("Too many waits at a time.", name: "waits", maximum: WaitList.maxCount)
     }

@@ -26,9 +26,10 @@ enum Components {
         .object(
             [
                 Member(
-                    "maxAttempts", .integer(0...1_000_000), "Failures in a row, without a byte gained between them."),
-                Member("initialDelayMs", .integer(1...86_400_000), "The wait before the first new try."),
-                Member("maxDelayMs", .integer(1...86_400_000), "Where the waits stop growing."),
+                    "maxAttempts", .integer(Limits.retryAttemptCount),
+                    "Failures in a row, without a byte gained between them."),
+                Member("initialDelayMs", .integer(Limits.delayMilliseconds), "The wait before the first new try."),
+                Member("maxDelayMs", .integer(Limits.delayMilliseconds), "Where the waits stop growing."),
             ],
             isClosed: true
         )
@@ -111,7 +112,7 @@ enum Components {
         .always("retryAt", .nullable(.time), "When a waiting download tries again."),
         .always("checksum", .nullable(.component(checksum)), "What the finished file must match."),
         .always("error", .nullable(.component(transferError)), "The last failure."),
-        .always("priority", .integer(-1_000_000...1_000_000), "Higher goes first."),
+        .always("priority", .integer(Limits.priority), "Higher goes first."),
         .always("metadata", .nullable(.anyObject(maxByteCount: Limits.metadataByteCount)), "The client's own object."),
         .always("createdAt", .time, "When it was started."),
         .always("updatedAt", .time, "When its record changed last."),

@@ -52,7 +52,7 @@ enum Parameter {
         Member(
             "userAgent",
             .string(
-                TextRule(1...1_024) {
+                TextRule(1...Limits.userAgentByteCount) {
                     HTTPGrammar.isFieldValue($0) ? nil : "must not contain control characters"
                 }
             ),
@@ -60,13 +60,13 @@ enum Parameter {
         ),
         Member(
             "connectTimeoutMs",
-            .integer(1...86_400_000),
+            .integer(Limits.delayMilliseconds),
             "How long connecting may take.",
             defaultValue: 30_000
         ),
         Member(
             "stallTimeoutMs",
-            .integer(1...86_400_000),
+            .integer(Limits.delayMilliseconds),
             "How long no byte may come.",
             defaultValue: 30_000
         ),
