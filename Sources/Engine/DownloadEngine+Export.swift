@@ -37,13 +37,22 @@ extension DownloadEngine {
         if record.state == .completed || record.state == .canceled {
             return reply(.failure(.notExportable(id: record.id, state: record.state)))
         }
+        submit(.resumeKeys(makes: true)) { [self] outcome in
+            guard case .resumeKeys(let keys) = outcome, let key = keys.first else {
+                return reply(.failure(.storageFailure(message: "no key to sign resume data with can be kept")))
+            }
+            export(record, key, reply)
+        }
+    }
+
+    private func export(_ record: DownloadRecord, _ key: [UInt8], _ reply: @escaping Reply<String>) {
         guard let path = record.partialPath, let identity = record.partial, !claimedRanges(record).isEmpty else {
-            return reply(encode(record, held: nil))
+            return reply(encode(record, held: nil, key))
         }
         submit(.describePartial(path: path, expected: identity)) { [self] outcome in
             guard case .described(let description) = outcome, let birth = description.birthNanoseconds else {
                 // Gone, or on a file system that cannot tell it from a later file: there is nothing to go on with.
-                return reply(encode(record, held: nil))
+                return reply(encode(record, held: nil, key))
             }
             let written = record.written.flatMap { $0.attempt == record.attempt && $0.partial == identity ? $0 : nil }
             let held = ResumeData.Held(
@@ -55,11 +64,13 @@ extension DownloadEngine {
                 bootID: written?.bootID ?? "",
                 mountID: written?.mountID
             )
-            reply(encode(record, held: held))
+            reply(encode(record, held: held, key))
         }
     }
 
-    private func encode(_ record: DownloadRecord, held: ResumeData.Held?) -> Result<String, EngineError> {
+    private func encode(
+        _ record: DownloadRecord, held: ResumeData.Held?, _ key: [UInt8]
+    ) -> Result<String, EngineError> {
         var options = OptionsText.decode(record.optionsText)
         options.ifExists = record.ifExists
         options.checksum = record.checksum
@@ -78,7 +89,7 @@ extension DownloadEngine {
             suggestedFileName: record.suggestedFileName,
             held: held
         )
-        guard let text = data.encoded() else {
+        guard let text = data.encoded(key: key) else {
             return .failure(.limitExceeded(limit: "resumeDataBytes", maximum: Int64(Limits.resumeDataByteCount)))
         }
         return .success(text)
@@ -87,8 +98,22 @@ extension DownloadEngine {
     // MARK: - Taking
 
     /// Opens and locks the partial that a start brings, so that nobody else can take it while the store decides.
+    ///
+    /// What this user has not exported on this machine names no file that is touched, and begins nothing.
     func takePartial(_ run: StartRun, then body: @escaping () -> Void) {
-        guard run.refusal == nil, run.taken == nil, let held = run.request.resumeData?.held else { return body() }
+        guard run.refusal == nil, run.taken == nil, let data = run.request.resumeData else { return body() }
+        submit(.resumeKeys(makes: false)) { [self] outcome in
+            guard case .resumeKeys(let keys) = outcome, keys.contains(where: data.isSigned) else {
+                let path = data.partialPath ?? data.path ?? data.directory ?? ""
+                run.refusal = .resumeDataUnusable(path: path, reason: .unproven)
+                return body()
+            }
+            guard let held = data.held else { return body() }
+            take(held, run, then: body)
+        }
+    }
+
+    private func take(_ held: ResumeData.Held, _ run: StartRun, then body: @escaping () -> Void) {
         if case .present(let volume)? = run.status?.directory, volume != VolumeID(held.identity) {
             run.refusal = .resumeDataUnusable(path: held.path, reason: .otherFileSystem)
             return body()

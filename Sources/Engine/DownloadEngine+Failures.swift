@@ -40,7 +40,7 @@ extension DownloadEngine {
         }
         if hasGained { download.record.failureCount = 0 }
         if advice == nil, waitsForNetwork(download, failure) { return }
-        download.record.failureCount += 1
+        download.record.failureCount = download.record.failureCount.addingSaturated(1)
         let decision = RetryPolicy.decide(
             failureCount: Int(clamping: download.record.failureCount),
             options: download.options.retry,

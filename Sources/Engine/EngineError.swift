@@ -42,4 +42,6 @@ package enum ResumeDataProblem: String, Sendable, CaseIterable {
     case partialInUse
     /// The destination is on another file system than the partial.
     case otherFileSystem
+    /// It was not exported by this user on this machine, or its key is gone.
+    case unproven
 }

@@ -1,11 +1,11 @@
 internal import Core
 
-/// How a download's options lie in its record: a line each, `name=value`.
+/// How a download's options lie in its record, and in resume data: a line each, `name=value`.
 ///
 /// Values hold no control characters (they are numbers, words, or header values that were checked), so that a line end
 /// ends them. Unknown names are skipped and missing ones mean the default: records of other versions stay readable.
 enum OptionsText {
-    private enum Name: String, CaseIterable {
+    enum Name: String, CaseIterable {
         case userAgent
         case onChange
         case resumePolicy
@@ -16,6 +16,22 @@ enum OptionsText {
         case retryInitialDelayMs
         case retryMaxDelayMs
         case background
+
+        /// What a number may be; nil for what is none. The same as in `start`.
+        var limits: ClosedRange<Int64>? {
+            switch self {
+            case .connectTimeoutMs, .stallTimeoutMs, .retryInitialDelayMs, .retryMaxDelayMs: Limits.delayMilliseconds
+            case .maxFileBytes: 0...Limits.fileByteCount
+            case .retryMaxAttempts: Limits.retryAttemptCount
+            case .userAgent, .onChange, .resumePolicy, .background: nil
+            }
+        }
+    }
+
+    /// A value that `start` would not have taken.
+    struct Violation: Error, Equatable {
+        var name: Name
+        var problem: String
     }
 
     static func encode(_ options: DownloadOptions) -> String {
@@ -43,20 +59,58 @@ enum OptionsText {
         text.split(separator: "\n").contains("\(Name.background.rawValue)=1")
     }
 
-    /// What the text says, on top of the defaults.
+    /// What a record of ours says, on top of the defaults: numbers beyond a limit are held at it, and what cannot be read
+    /// at all means the default.
     static func decode(_ text: String) -> DownloadOptions {
         var options = DownloadOptions()
-        for line in text.split(separator: "\n") {
-            guard let equals = line.firstIndex(of: "="), let name = Name(rawValue: String(line[..<equals])) else {
-                continue
+        for (name, value) in pairs(text) {
+            if let limits = name.limits, let number = Int64(value), number > limits.upperBound {
+                set(name, String(limits.upperBound), in: &options)
+            } else if violation(name, value) == nil {
+                set(name, value, in: &options)
             }
-            set(name, String(line[line.index(after: equals)...]), in: &options)
+        }
+        options.retry.initialDelayMilliseconds = min(
+            options.retry.initialDelayMilliseconds, options.retry.maxDelayMilliseconds)
+        return options
+    }
+
+    /// What a text from outside says; throws for whatever `start` would refuse.
+    static func read(_ text: String) throws(Violation) -> DownloadOptions {
+        var options = DownloadOptions()
+        for (name, value) in pairs(text) {
+            if let violation = violation(name, value) { throw violation }
+            set(name, value, in: &options)
+        }
+        if options.retry.initialDelayMilliseconds > options.retry.maxDelayMilliseconds {
+            throw Violation(
+                name: .retryInitialDelayMs, problem: "expected at most \(options.retry.maxDelayMilliseconds)")
         }
         return options
     }
 
+    private static func pairs(_ text: String) -> [(Name, String)] {
+        text.split(separator: "\n").compactMap { (line: Substring) -> (Name, String)? in
+            guard let equals = line.firstIndex(of: "="), let name = Name(rawValue: String(line[..<equals])) else {
+                return nil
+            }
+            return (name, String(line[line.index(after: equals)...]))
+        }
+    }
+
+    private static func violation(_ name: Name, _ value: String) -> Violation? {
+        if let limits = name.limits {
+            if let number = Int64(value), limits.contains(number) { return nil }
+            return Violation(name: name, problem: "expected \(limits.lowerBound) to \(limits.upperBound)")
+        }
+        guard name == .userAgent else { return nil }
+        if (1...Limits.userAgentByteCount).contains(value.utf8.count), HTTPGrammar.isFieldValue(value) { return nil }
+        return Violation(
+            name: name, problem: "expected 1 to \(Limits.userAgentByteCount) bytes without control characters")
+    }
+
     private static func set(_ name: Name, _ value: String, in options: inout DownloadOptions) {
-        let number = Int64(value).flatMap { $0 >= 0 ? $0 : nil }
+        let number = Int64(value)
         switch name {
         case .userAgent: options.userAgent = value
         case .onChange: options.onChange = OnChange(rawValue: value) ?? options.onChange
@@ -78,11 +132,13 @@ enum OptionsText {
         headers.map { "\($0.name): \($0.value)" }.joined(separator: "\n")
     }
 
+    /// Fields that nobody may give, whatever the record says, are left out.
     static func decodeHeaders(_ text: String) -> [HeaderField] {
-        text.split(separator: "\n").compactMap { line in
+        let fields = text.split(separator: "\n").compactMap { line -> HeaderField? in
             guard let colon = line.firstIndex(of: ":") else { return nil }
             let value = line[line.index(after: colon)...].drop { $0 == " " }
             return HeaderField(String(line[..<colon]), String(value))
         }
+        return fields.filter { field in (try? HeaderRules.validate([field])) != nil }
     }
 }

@@ -5,7 +5,8 @@ internal import Platform
 /// What another process, with another state directory, needs to go on with a download; a text that hosts keep.
 ///
 /// Holds no header, no userinfo and no query: those may be secrets. It is worth as much as its partial: whoever starts
-/// with it takes the partial over, after which it is of no use any more.
+/// with it takes the partial over, after which it is of no use any more. It is signed with a key that only processes of
+/// this user on this machine can read (`ResumeKeys`): what another has written names no file that we may touch.
 package struct ResumeData: Equatable, Sendable {
     /// The partial and what of it may be counted on.
     struct Held: Equatable, Sendable {
@@ -34,6 +35,13 @@ package struct ResumeData: Equatable, Sendable {
     var suggestedFileName: String?
     /// Nil when nothing is held that could be told from another file later.
     var held: Held?
+    /// What was signed, and with what result; empty in what was not read from a text.
+    var signature = Signature()
+
+    struct Signature: Equatable, Sendable {
+        var text: [UInt8] = []
+        var mac = ""
+    }
 
     /// Where the bytes are that it brings, if any.
     package var partialPath: String? { held?.path }
@@ -49,9 +57,10 @@ package struct ResumeDataError: Error, Equatable, Sendable {
     }
 }
 
-/// How resume data is written: `name=value` pairs joined by `&`, values percent-encoded, a digest of all that at the end.
+/// How resume data is written: `name=value` pairs joined by `&`, values percent-encoded, then an authentication code of all
+/// that (`mac`, RFC 2104), then a digest that tells damage from forgery.
 extension ResumeData {
-    private enum Name: String, CaseIterable {
+    enum Name: String, CaseIterable {
         case url
         case urlWhole
         case path
@@ -78,19 +87,23 @@ extension ResumeData {
         case boot
         case mount
     }
-    private static let prefix = "towline-resume-1&"
-    private static let digestName = "&sha256="
+    static let prefix = "towline-resume-1&"
+    static let macName = "&mac="
+    static let digestName = "&sha256="
+    static let hexDigitCount = Checksum.Algorithm.sha256.hexDigitCount
     /// More ranges than this are not exported: the first and the largest are.
     private static let maxRangeCount = 200
 
     /// Nil when the text would be longer than its limit, or libcrypto fails.
-    func encoded() -> String? {
+    func encoded(key: [UInt8]) -> String? {
         let pairs = Name.allCases.compactMap { name in
             value(name).map { "\(name.rawValue)=\(PercentEncoding.encode($0))" }
         }
         let text = Self.prefix + pairs.joined(separator: "&")
-        guard let digest = sha256(Array(text.utf8)) else { return nil }
-        let whole = text + Self.digestName + digest
+        guard let mac = hmacSHA256(Array(text.utf8), key: key) else { return nil }
+        let signed = text + Self.macName + mac
+        guard let digest = sha256(Array(signed.utf8)) else { return nil }
+        let whole = signed + Self.digestName + digest
         return whole.utf8.count <= Limits.resumeDataByteCount ? whole : nil
     }
 
@@ -124,6 +137,14 @@ extension ResumeData {
         }
     }
 
+    /// True for what was exported with this key, and for nothing else.
+    func isSigned(with key: [UInt8]) -> Bool {
+        guard !signature.text.isEmpty, let mac = hmacSHA256(signature.text, key: key) else { return false }
+        // In a time that does not tell how much of it is right.
+        let difference = zip(mac.utf8, signature.mac.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) }
+        return mac.utf8.count == signature.mac.utf8.count && difference == 0
+    }
+
     private static func text(_ ranges: ByteRangeSet) -> String {
         var kept = ranges.ranges
         if kept.count > maxRangeCount, let first = kept.first {
@@ -131,117 +152,5 @@ extension ResumeData {
             kept = ([first] + largest).sorted { $0.lowerBound < $1.lowerBound }
         }
         return kept.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
-    }
-
-    /// Reads what `encoded` wrote; a text that was changed in any way is refused.
-    package init(_ text: String) throws(ResumeDataError) {
-        guard text.hasPrefix("towline-resume-") else { throw ResumeDataError(message: "is not resume data") }
-        guard text.hasPrefix(Self.prefix) else { throw ResumeDataError(message: "is of another version") }
-        let bytes = Array(text.utf8)
-        let digestByteCount = Self.digestName.utf8.count + Checksum.Algorithm.sha256.hexDigitCount
-        guard bytes.count > Self.prefix.utf8.count + digestByteCount,
-            let digest = sha256(Array(bytes.dropLast(digestByteCount))),
-            bytes.suffix(digestByteCount).elementsEqual((Self.digestName + digest).utf8)
-        else { throw ResumeDataError(message: "is damaged: it must be handed back as it was exported") }
-        var values: [Name: String] = [:]
-        let pairs = bytes.dropLast(digestByteCount).dropFirst(Self.prefix.utf8.count)
-        for pair in String(decoding: pairs, as: UTF8.self).split(separator: "&") {
-            guard let equals = pair.firstIndex(of: "="), let name = Name(rawValue: String(pair[..<equals])) else {
-                continue
-            }
-            values[name] = PercentEncoding.decode(pair[pair.index(after: equals)...])
-        }
-        guard let url = values[.url] else { throw ResumeDataError(message: "names no URL") }
-        self.url = url
-        isURLWhole = values[.urlWhole] == "1"
-        path = values[.path]
-        directory = values[.directory]
-        options = Self.options(values)
-        suggestedFileName = values[.name]
-        entity = Self.entity(values)
-        held = Self.held(values)
-    }
-
-    private static func options(_ values: [Name: String]) -> DownloadOptions {
-        var options = OptionsText.decode(values[.options] ?? "")
-        options.ifExists = values[.ifExists].flatMap { IfExists(rawValue: $0) } ?? .error
-        if let parts = values[.checksum]?.split(separator: ":"), parts.count == 2,
-            let algorithm = Checksum.Algorithm(rawValue: String(parts[0]))
-        {
-            options.checksum = Checksum(algorithm: algorithm, value: String(parts[1]))
-        }
-        return options
-    }
-
-    private static func entity(_ values: [Name: String]) -> Entity? {
-        guard let http11 = values[.http11] else { return nil }
-        return Entity(
-            totalByteCount: values[.total].flatMap { Int64($0) },
-            etag: values[.etag],
-            lastModified: values[.lastModified],
-            date: values[.date],
-            contentType: values[.type],
-            contentEncoding: values[.encoding],
-            isLastModifiedStrong: values[.lastModifiedStrong] == "1",
-            isHTTP11: http11 == "1",
-            refusesRanges: values[.refusesRanges] == "1"
-        )
-    }
-
-    private static func held(_ values: [Name: String]) -> Held? {
-        guard let path = values[.partial], let device = values[.device].flatMap({ UInt64($0) }),
-            let inode = values[.inode].flatMap({ UInt64($0) }), let birth = values[.birth].flatMap({ Int64($0) })
-        else { return nil }
-        return Held(
-            path: path,
-            identity: FileIdentity(device: device, inode: inode),
-            birthNanoseconds: birth,
-            durable: ranges(values[.durable] ?? ""),
-            written: ranges(values[.written] ?? ""),
-            bootID: values[.boot] ?? "",
-            mountID: values[.mount].flatMap { Int64($0) }
-        )
-    }
-
-    private static func ranges(_ text: String) -> ByteRangeSet {
-        let ranges = text.split(separator: ",").compactMap { part -> ByteRange? in
-            let bounds = part.split(separator: "-").compactMap { Int64($0) }
-            return bounds.count == 2 ? ByteRange(bounds[0], bounds[1]) : nil
-        }
-        return ByteRangeSet(ranges)
-    }
-}
-
-/// Percent-encoding of any text into unreserved characters and a few more (RFC 3986, 2.1).
-enum PercentEncoding {
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    static func encode(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            if byte.isASCIIAlphanumeric || "-._~/:,\"".utf8.contains(byte) {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// A percent sign that two digits do not follow stands for itself.
-    static func decode(_ text: some StringProtocol) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest.removeFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -30,15 +30,20 @@ internal import Core
 
     /// The digest in lower-case hexadecimal; nil when libcrypto fails.
     consuming func hexadecimal() -> String? {
+        guard let bytes = bytes() else { return nil }
+        let digits = Array("0123456789abcdef".utf8)
+        let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The digest; nil when libcrypto fails.
+    consuming func bytes() -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: CCRYPTO_MAX_DIGEST_SIZE)
         // Safety: the buffer is as long as the longest digest.
         let count = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
             unsafe buffer.baseAddress.map { unsafe ccrypto_digest_final(context, $0) } ?? 0
         }
-        if count == 0 { return nil }
-        let digits = Array("0123456789abcdef".utf8)
-        let text = bytes.prefix(Int(count)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return String(decoding: text, as: UTF8.self)
+        return count == 0 ? nil : Array(bytes.prefix(Int(count)))
     }
 }
 
@@ -46,4 +51,18 @@ internal import Core
 package func sha256(_ bytes: [UInt8]) -> String? {
     guard let digest = Digest(.sha256), digest.update(bytes, count: bytes.count) else { return nil }
     return digest.hexadecimal()
+}
+
+/// The HMAC-SHA-256 of a message (RFC 2104), in lower-case hexadecimal; nil when libcrypto fails.  Isolation: any thread.
+///
+/// - Parameter key: at most 64 bytes, the digest's block.
+package func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> String? {
+    let block = key.prefix(64) + [UInt8](repeating: 0, count: max(0, 64 - key.count))
+    guard let inner = digest(block.map { $0 ^ 0x36 } + message)?.bytes() else { return nil }
+    return digest(block.map { $0 ^ 0x5c } + inner)?.hexadecimal()
+}
+
+private func digest(_ bytes: [UInt8]) -> Digest? {
+    guard let digest = Digest(.sha256), digest.update(bytes, count: bytes.count) else { return nil }
+    return digest
 }

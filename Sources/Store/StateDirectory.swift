@@ -18,6 +18,8 @@ package final class StateDirectory: Sendable {
     package var databasePath: String { path + "/towline.db" }
     package var lockPath: String { path + "/state.lock" }
     package var sessionsPath: String { path + "/sessions" }
+    /// For resume data, where the user has no place for a key of their own.
+    var resumeKeyPath: String { path + "/resume.key" }
     /// Exists once a damaged page was met: the next process that is alone checks the whole database.
     package var checkRequestPath: String { path + "/check.requested" }
 

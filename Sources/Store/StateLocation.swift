@@ -35,6 +35,15 @@ package enum StateLocation: Equatable, Sendable {
         }
     }
 
+    /// Where the user's key for resume data lies, for all applications; nil where no home directory is known.
+    package static func resumeKeyPath(
+        environment: (String) -> String? = { environmentVariable($0) },
+        userHome: () -> String? = { homeDirectoryFromUserDatabase() }
+    ) -> String? {
+        // No application's name begins with a dot.
+        (try? stateHome(environment, userHome)).map { $0 + "/towline/.resume-key" }
+    }
+
     private static func stateHome(
         _ environment: (String) -> String?,
         _ userHome: () -> String?

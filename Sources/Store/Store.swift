@@ -9,6 +9,8 @@ package struct StoreConfiguration: Sendable {
     package var scope = PathScope.anywhere
     /// How long to wait for other processes' locks.
     package var busyLimitMilliseconds: Int32 = 10_000
+    /// Where the user's key for resume data lies, or is to be made; nil: there is no place for it.
+    package var resumeKeyPath: String? = StateLocation.resumeKeyPath()
 
     package init(location: StateLocation) {
         self.location = location
@@ -58,7 +60,7 @@ package final class Store: Sendable {
             inbox = try Mailbox()
             opened = try Mailbox()
             thread = try Thread(name: "store") {
-                serve(directory, session, scope, configuration.busyLimitMilliseconds, inbox, results, opened)
+                serve(directory, session, configuration, inbox, results, opened)
             }
         } catch {
             throw StateDirectoryError(path: path, doing: "start a session in", error)
@@ -116,8 +118,7 @@ private enum OpenReport: Sendable {
 private func serve(
     _ directory: StateDirectory,
     _ session: SessionFile,
-    _ scope: PathScope,
-    _ busyLimitMilliseconds: Int32,
+    _ configuration: StoreConfiguration,
     _ inbox: Mailbox<StoreJob>,
     _ results: Mailbox<StoreResult>,
     _ opened: Mailbox<OpenReport>
@@ -127,10 +128,14 @@ private func serve(
     let worker: StoreWorker
     do throws(StateDirectoryError) {
         var opening = DatabaseOpening(
-            directory: directory, session: session.number, busyLimitMilliseconds: busyLimitMilliseconds)
+            directory: directory, session: session.number,
+            busyLimitMilliseconds: configuration.busyLimitMilliseconds)
         worker = StoreWorker(
             table: try opening.open(), session: session.number, sessions: sessions, directory: directory,
-            scope: scope, deadSessions: opening.deadSessions)
+            scope: configuration.scope,
+            resumeKeys: ResumeKeys(
+                paths: [configuration.resumeKeyPath, directory.resumeKeyPath].compactMap { $0 }),
+            deadSessions: opening.deadSessions)
         opened.send(.ready(opening.diagnostics))
     } catch {
         sessions.remove(session.number)

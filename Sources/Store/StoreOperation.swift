@@ -95,6 +95,9 @@ package enum StoreOperation: Sendable {
     case list(ListQuery)
     /// → `.counted`
     case counts
+    /// The keys that resume data is signed with, the one for new texts first; none where none can be kept.
+    /// → `.resumeKeys`
+    case resumeKeys(makes: Bool)
     /// This session's host has gone: it gives its downloads up when another process asks.  → `.noted`
     case beginYielding
     /// Asks a yielding owner for a download.  → `.noted`, `.ownedElsewhere` if it does not yield, `.loaded`, `.notFound`
@@ -106,7 +109,7 @@ package enum StoreOperation: Sendable {
 
     var isRead: Bool {
         switch self {
-        case .get, .list, .counts, .handovers: true
+        case .get, .list, .counts, .handovers, .resumeKeys: true
         default: false
         }
     }
@@ -153,6 +156,7 @@ package enum StoreOutcome: Equatable, Sendable {
     indirect case deleted(LoadedRecord, revision: Int64)
     case page(ListPage)
     case counted(StoreCounts)
+    case resumeKeys([[UInt8]])
     case noted
     case handovers([String])
     case notFound

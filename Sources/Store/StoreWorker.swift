@@ -14,6 +14,7 @@ final class StoreWorker {
     let sessions: Sessions
     let scope: PathScope
     private let directory: StateDirectory
+    private let resumeKeys: ResumeKeys
 
     // Of the current transaction.
     private var deadline: Int64 = 0
@@ -27,8 +28,9 @@ final class StoreWorker {
 
     init(
         table: RecordTable, session: Int64, sessions: Sessions, directory: StateDirectory, scope: PathScope,
-        deadSessions: Set<Int64>
+        resumeKeys: ResumeKeys, deadSessions: Set<Int64>
     ) {
+        self.resumeKeys = resumeKeys
         dead = deadSessions
         self.table = table
         self.session = session
@@ -138,6 +140,7 @@ final class StoreWorker {
         case .get(let id): return try table.find(id: id).map { .loaded(load($0)) } ?? .notFound
         case .list(let query): return try list(query)
         case .counts: return .counted(try counts())
+        case .resumeKeys(let makes): return .resumeKeys(makes ? resumeKeys.made() : resumeKeys.existing())
         case .beginYielding:
             try table.insertYielding(session)
             return .noted
@@ -243,6 +246,7 @@ final class StoreWorker {
         if record.written?.attempt != record.attempt { record.written = nil }
         if !record.state.isFinal, ownership == .dead || ownership == .other, let marks = marks(of: record) {
             if record.written.map({ marks.isFurther(than: $0) }) ?? true { record.written = marks }
+            record.keepRangesWithinLimits()
         }
         if record.state.isRunning, ownership == .dead || ownership == .none {
             record.state = .paused

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from scripted_server import Behaviour, Resource, ScriptedServer, content
 from towline_client import JSON, Timeout, Towline
@@ -123,3 +124,15 @@ def find_member(tree: Any, name: str) -> Any:
     if isinstance(tree, list):
         return next((found for v in tree if (found := find_member(v, name)) is not None), None)
     return None
+
+
+def forged(text: str, **values: str | None) -> str:
+    """Resume data with other values (None: without), and the digest that goes with them."""
+    pairs = dict(pair.split("=", 1) for pair in text.split("&")[1:])
+    pairs.pop("sha256")
+    for name, value in values.items():
+        pairs.pop(name, None)
+        if value is not None:
+            pairs = {name: quote(value, safe='/:,"'), **pairs}
+    body = "towline-resume-1&" + "&".join(f"{name}={value}" for name, value in pairs.items())
+    return f"{body}&sha256={sha256(body.encode())}"

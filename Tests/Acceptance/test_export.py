@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from fixtures import Launcher
 from scripted_server import ScriptedServer
-from support import MIB, Held, finish, sha256
+from support import MIB, Held, finish, forged, sha256
 from towline_client import JSON, Towline
 
 LIMIT = 32_768
@@ -160,3 +161,122 @@ def test_what_has_not_begun_can_be_moved_too(launch: Launcher, server: ScriptedS
     answer = second.call("start", resumeData=text)
     assert (answer["created"], answer["resumed"]) == (True, False)
     assert finish(second, answer["download"]["id"])["path"] == str(work / "f")
+
+
+def birth(path: Path) -> str:
+    """When a file was made, in nanoseconds, as resume data tells it."""
+    run = subprocess.run(["stat", "--format=%.9W", path], capture_output=True, text=True, check=True)
+    return run.stdout.strip().replace(".", "")
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {p.name: (p.stat().st_ino, p.read_bytes()) for p in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["letter.txt", "letter.towline"])
+@pytest.mark.parametrize("signature", ["kept", "none", "made up"])
+def test_a_forged_text_takes_no_file_over(
+    launch: Launcher, held: Held, work: Path, tmp_path: Path, name: str, signature: str
+) -> None:
+    host = launch()
+    _, text = exported(host, held, work / "f")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / name).write_bytes(b"dear diary" * 1_000)
+    status = (mine / name).stat()
+    values = {
+        "partial": str(mine / name),
+        "device": str(status.st_dev),
+        "inode": str(status.st_ino),
+        "birth": birth(mine / name),
+        "durable": "0-10000",
+        "written": "0-10000",
+    }
+    if signature != "kept":
+        values |= {"mac": None if signature == "none" else "0" * 64}
+    before = snapshot(mine)
+    second = launch(state=work / "b")
+    for params in ({}, {"path": str(mine / "new")}, {"path": str(mine / name), "ifExists": "overwrite"}):
+        error = second.error("start", resumeData=forged(text, **values), **params)
+        assert error.code in (1013, -32602)
+        if error.code == 1013:
+            assert error.data["reason"] == "unproven"
+    assert snapshot(mine) == before
+    assert second.call("list")["downloads"] == []
+    assert second.call("start", resumeData=text)["resumed"] is True
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_forged_destination_is_not_written_to(
+    launch: Launcher, held: Held, server: ScriptedServer, work: Path, is_held: bool
+) -> None:
+    host = launch()
+    _, text = exported(host, held, work / "f")
+    (work / "precious").write_bytes(b"mine")
+    values = {"path": str(work / "precious"), "ifExists": "overwrite"}
+    if not is_held:
+        values["partial"] = None
+    error = launch(state=work / "b").error("start", resumeData=forged(text, **values))
+    assert (error.code, error.data["reason"]) == (1013, "unproven")
+    assert (work / "precious").read_bytes() == b"mine"
+
+
+def test_another_users_text_is_told_and_stays_good(
+    launch: Launcher, held: Held, work: Path, tmp_path: Path
+) -> None:
+    """Another home stands for another user, or another machine."""
+    host = launch()
+    _, text = exported(host, held, work / "f")
+    before = (work / "f.towline").read_bytes()
+    other = launch(state=work / "b", env={"XDG_STATE_HOME": str(tmp_path / "elsewhere")})
+    error = other.error("start", resumeData=text)
+    assert (error.code, error.kind, error.data["reason"]) == (1013, "resumeDataUnusable", "unproven")
+    assert error.data["path"] == str(work / "f.towline")
+    assert (work / "f.towline").read_bytes() == before
+    # Nothing has happened: it can fetch everything, and the text still serves those who may use it.
+    fresh = other.call("start", url=held.url, path=str(work / "g"))
+    assert finish(other, fresh["download"]["id"])["state"] == "completed"
+    again = launch(state=work / "c").call("start", resumeData=text)
+    assert (again["resumed"], again["download"]["receivedBytes"]) == (True, held.after)
+
+
+def test_many_processes_at_once_make_one_key(launch: Launcher, server: ScriptedServer, work: Path) -> None:
+    hosts = [launch(state=work / f"state-{n}") for n in range(8)]
+    for n, host in enumerate(hosts):
+        host.call("start", id="d", url=server.url("/f"), path=str(work / f"f{n}"), startPaused=True)
+    requests = [host.send("export", {"id": "d"}) for host in hosts]
+    texts = [host.answer(request)["resumeData"] for host, request in zip(hosts, requests, strict=True)]
+    last = launch(state=work / "last")
+    for n, text in enumerate(texts):
+        assert last.call("start", id=f"d{n}", resumeData=text, startPaused=True)["created"] is True
+    key = launch.home / ".local/state/towline/.resume-key"
+    assert (key.stat().st_mode & 0o7777, key.stat().st_size) == (0o600, 32)
+    assert [p.name for p in key.parent.iterdir()] == [key.name]
+
+
+@pytest.mark.parametrize("harm", ["open to others", "short", "link", "directory", "no place"])
+def test_without_a_key_for_the_user_a_text_serves_its_state_directory(
+    launch: Launcher, held: Held, work: Path, harm: str
+) -> None:
+    key = launch.home / ".local/state/towline/.resume-key"
+    if harm == "no place":
+        (launch.home / ".local").write_text("")
+    else:
+        key.parent.mkdir(parents=True)
+        if harm == "directory":
+            key.mkdir()
+        elif harm == "link":
+            (work / "known").write_bytes(b"k" * 32)
+            (work / "known").chmod(0o600)
+            key.symlink_to(work / "known")
+        else:
+            key.write_bytes(b"k" * (31 if harm == "short" else 32))
+            key.chmod(0o644 if harm == "open to others" else 0o600)
+    host = launch()
+    download_id, text = exported(host, held, work / "f")
+    host.call("cancel", id=download_id, deletePartial=False)
+    error = launch(state=work / "b").error("start", resumeData=text)
+    assert error.data["reason"] == "unproven"
+    assert (work / "f.towline").exists()
+    answer = host.call("start", resumeData=text)
+    assert (answer["resumed"], answer["download"]["receivedBytes"]) == (True, held.after)

@@ -189,4 +189,5 @@ def test_of_a_waits_progress_only_the_newest_waits(
     host.call("ping")
     reports = [e["params"]["value"] for e in host.events if e["method"] == "$/progress"]
     assert reports[0]["kind"] == "begin"
-    assert len(reports) <= 4
+    # Those of the first bytes have given way to later ones.
+    assert [r for r in reports[1:] if int(r["message"].split()[0]) < 300_000] == []

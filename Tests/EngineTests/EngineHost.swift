@@ -26,10 +26,13 @@ final class EngineHost: Sendable {
     /// Answers and events in the order in which they came; tests add their answers.
     let trace = Trace()
 
-    init(state: String, settings: EngineSettings = EngineSettings()) throws {
+    /// - Parameter resumeKeyPath: the user's; beside the state directory unless given.
+    init(state: String, settings: EngineSettings = EngineSettings(), resumeKeyPath: String? = nil) throws {
         let loop = try CurlLoop()
         let log = LogBox()
-        let store = try Store(StoreConfiguration(location: .directory(state)), onFirst: { loop.wake() })
+        var configuration = StoreConfiguration(location: .directory(state))
+        configuration.resumeKeyPath = resumeKeyPath ?? state + "/../resume-key"
+        let store = try Store(configuration, onFirst: { loop.wake() })
         let inbox = try Mailbox<Work>(onFirst: { loop.wake() })
         let box = ClientBox()
         let watch = Watch()

@@ -131,6 +131,7 @@ extension ResumeDataProblem {
         case .partialReplaced: "another file has the name of its partial file"
         case .partialInUse: "a process has its partial file open"
         case .otherFileSystem: "the destination is on another file system than its partial file"
+        case .unproven: "this user has not exported it on this machine"
         }
     }
 }
