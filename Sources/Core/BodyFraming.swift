@@ -28,14 +28,21 @@ package struct BodyFraming: Equatable, Sendable {
     /// True when a body that was cut off can be told from one that ended.
     package var isEndProven: Bool
 
-    /// Throws for a malformed length, and for any transfer coding but chunked, once.
+    /// Throws for a malformed length, and for any transfer coding but chunked alone, or `identity`.
     package init(_ head: ResponseHead) throws(MalformedField) {
         let length = try ContentLength.parse(head.values("Content-Length"))
-        let codings = HTTPGrammar.tokenList(head.values("Transfer-Encoding")).filter { $0 != "identity" }
+        let named = HTTPGrammar.tokenList(head.values("Transfer-Encoding"))
+        if named.isEmpty, !head.values("Transfer-Encoding").isEmpty {
+            throw MalformedField("Transfer-Encoding", "names no coding")
+        }
+        let codings = named.filter { $0 != "identity" }
         guard codings.allSatisfy({ $0 == "chunked" }) else {
             throw MalformedField("Transfer-Encoding", "names a coding that was not asked for")
         }
-        guard codings.count <= 1 else { throw MalformedField("Transfer-Encoding", "names chunked twice") }
+        // Beside anything else readers differ about whether there are chunks.
+        guard codings.isEmpty || named.count == 1 else {
+            throw MalformedField("Transfer-Encoding", "names chunked beside something else")
+        }
         // A transfer coding overrides the length: believing both is how files were once corrupted.
         byteCount = codings.isEmpty ? length : nil
         // From HTTP/2 on, the stream's end is explicit.

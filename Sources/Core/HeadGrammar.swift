@@ -1,8 +1,8 @@
 /// The grammar of a response's head, as strict as its framing needs (RFC 9112, 4 to 6).
 ///
 /// libcurl reads the same lines by rules of its own.  Where the two could differ about where the body ends or what its
-/// bytes are, the line is refused: a blank before the colon, a continued line, a name or a line end out of the grammar.
-/// Lines that frame nothing may break it.
+/// bytes are, the line is refused: a blank before the colon, a continued line, a name out of the grammar, a CR by itself.
+/// Lines that frame nothing may break it otherwise.
 package enum HeadGrammar {
     /// What a status line says.
     package struct Status: Equatable, Sendable {
@@ -29,7 +29,7 @@ package enum HeadGrammar {
         let blanks = rest.dropFirst().prefix { $0 == 0x20 }
         let digits = line[blanks.endIndex...].prefix(3)
         let behind = line[digits.endIndex...].first
-        guard !blanks.isEmpty, digits.count == 3, behind == nil || behind == 0x20 || behind == cr,
+        guard !blanks.isEmpty, digits.count == 3, behind == nil || behind == 0x20, !line.contains(cr),
             let code = HTTPGrammar.decimal(digits, maximum: 999), code >= 100
         else { throw malformed }
         return Status(httpVersion: minor == UInt8(ascii: "1") ? 11 : 10, code: Int(code))
@@ -42,26 +42,25 @@ package enum HeadGrammar {
     package static func kind(
         _ line: ArraySlice<UInt8>, after previous: FieldKind?
     ) throws(MalformedField) -> FieldKind {
+        // Some readers end a line there.
+        if line.contains(cr) { throw MalformedField("response header", "has a CR by itself") }
         let isContinuation = line.first?.isOptionalWhitespace ?? false
         if isContinuation {
             guard let previous else { throw MalformedField("response header", "begins with a continued line") }
             guard previous == .other else { throw MalformedField("response header", "continues a framing field") }
-        } else if line.first == cr || !line.contains(colon) {
+        } else if !line.contains(colon) {
             throw MalformedField("response header", "has a line that is no field")
         }
-        // A bare CR ends a line for some readers.
-        for piece in line.split(separator: cr) {
-            guard let end = piece.firstIndex(of: colon) else { continue }
-            let name = piece[..<end]
-            guard let framing = framingName(name) else { continue }
-            let isFirst = piece.startIndex == line.startIndex && !isContinuation
-            let text = String(decoding: name, as: UTF8.self)
-            if isFirst, text.equalsIgnoringASCIICase(framing) { return .framing }
-            // Another name that is right by itself is another field.
-            if isFirst, HTTPGrammar.isToken(text) { continue }
-            throw MalformedField(framing, "is not written as a field of that name")
+        guard let end = line.firstIndex(of: colon), let framing = framingName(line[..<end]) else {
+            return isContinuation ? previous ?? .other : .other
         }
-        return isContinuation ? previous ?? .other : .other
+        let name = String(decoding: line[..<end], as: UTF8.self)
+        if !isContinuation {
+            if name.equalsIgnoringASCIICase(framing) { return .framing }
+            // Another name that is right by itself is another field.
+            if HTTPGrammar.isToken(name) { return .other }
+        }
+        throw MalformedField(framing, "is not written as a field of that name")
     }
 
     /// The framing field that a name, right or not, stands for to somebody who passes over what does not belong there.

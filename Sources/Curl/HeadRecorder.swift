@@ -49,8 +49,7 @@ struct HeadRecorder {
             self.status = try HeadGrammar.status(line)
             return
         }
-        // libcurl takes a CR too many at the end of a line, and so for a blank line.
-        guard line.allSatisfy({ $0 == 0x0d }) else {
+        guard line.isEmpty else {
             lastKind = try HeadGrammar.kind(line, after: lastKind)
             bytes.append(contentsOf: line)
             return bytes.append(0x0a)

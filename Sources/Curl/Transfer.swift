@@ -28,6 +28,9 @@ package import Platform
     /// True when more body bytes came than `limitBody` allows; those up to the limit are kept.  The transfer fails,
     /// unless it had finished before the limit was set.
     package private(set) var exceededLimit = false
+    /// True when more body bytes came than the head's length has, beside a transfer coding that libcurl believes instead;
+    /// those up to the length are kept, and the transfer fails.
+    package private(set) var exceededLength = false
 
     /// Where it tried to connect to, the first few; the proxy's where one is used, none on a connection that was idle.
     package private(set) var triedAddresses: [SocketAddress] = []
@@ -256,13 +259,16 @@ package import Platform
             isDecoderChosen = true
             decoder = compression.map(ContentDecoder.init)
         }
-        // libcurl passes over a length that stands beside a transfer coding, be that `identity`; the gate does not.
+        // libcurl passes over a length that stands beside a transfer coding, be that `identity`.
         let promised = framing?.byteCount.map { max(0, $0 - sentByteCount) } ?? .max
         let piece = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: promised)))
         let result = if let decoder { unsafe receiveEncoded(piece, decoder) } else { unsafe receivePlain(piece) }
         guard result == piece.count else { return result }
         sentByteCount += Int64(piece.count)
-        return bytes.count
+        if piece.count == bytes.count { return bytes.count }
+        exceededLength = true
+        abortion = .bodyTooLong
+        return abortCode
     }
 
     private func receivePlain(_ bytes: UnsafeRawBufferPointer) -> Int {

@@ -93,6 +93,8 @@ final class Download {
     enum BodyEnd {
         case complete
         case failure(DownloadFailure)
+        /// What came cannot be told to be the file.
+        case contradiction(DownloadFailure)
     }
 
     init(record: DownloadRecord, source: ParsedURL?) {

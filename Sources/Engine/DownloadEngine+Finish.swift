@@ -16,6 +16,11 @@ extension DownloadEngine {
         let receivedByteCount = exchange.nextOffset - plan.firstOffset
         dropExchange(download)
         download.bodyEnd = bodyEnd(plan, receivedByteCount, outcome)
+        // The part of a file ends where its range does, whatever else comes.
+        if exchange.transfer.exceededLength, exchange.transfer.head?.status != 206, case .failed(let failure) = outcome
+        {
+            download.bodyEnd = .contradiction(failure)
+        }
         if plan.byteCount == nil, case .finished = outcome {
             // Only the end of the body tells the length; it is recorded with the finish.
             download.record.entity?.totalByteCount = exchange.nextOffset
@@ -43,6 +48,14 @@ extension DownloadEngine {
         case .failure(let failure):
             download.bodyEnd = nil
             attemptFailed(download, failure)
+        case .contradiction(let failure):
+            // Not to be gone on from: the next answer would find nothing missing.
+            download.record.wastedByteCount += download.partial.heldRanges.byteCount
+            uncount(download, keeping: ByteRangeSet())
+            discardPartial(download)
+            download.record.entity = nil
+            download.bodyEnd = nil
+            fail(download, failure)
         case .complete:
             // The file is still to be made, and has been asked for.
             guard download.partial.file != nil else { return }

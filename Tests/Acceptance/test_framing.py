@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from scripted_server import content
 from support import NO_RETRY, fetch
 from towline_client import JSON, Towline
 
+PACKED = gzip.compress(b"hello")
 CHUNKED = b"5\r\nhello\r\n0\r\n\r\n"
 Serve = Callable[..., RawServer]
 
@@ -57,9 +59,20 @@ DOUBTFUL = {
     "a control character before the name": head("\x01Transfer-Encoding: chunked") + CHUNKED,
     "a bare CR before the name": head("X: y\rTransfer-Encoding: chunked") + CHUNKED,
     "a bare CR before a length": head("X: y\rContent-Length: 9") + b"hello",
+    "a CR too many behind the status": head("Content-Length: 5", status="HTTP/1.1 200 OK\r") + b"hello",
+    "a CR too many behind a field": head("X: y\r", "Content-Length: 5") + b"hello",
+    "a CR too many at the end": b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\r\nhello",
     "quotes around the name": head('"Content-Encoding": gzip') + b"hello",
     "chunked twice": head("Transfer-Encoding: chunked, chunked") + CHUNKED,
     "chunked in two fields": head("Transfer-Encoding: chunked", "Transfer-Encoding: chunked") + CHUNKED,
+    "no coding": head("Transfer-Encoding:", "Content-Length: 5") + b"hello",
+    "no coding but a comma": head("Transfer-Encoding: ,", "Content-Length: 5") + b"hello",
+    "more bytes than the length beside identity": head("Transfer-Encoding: identity", "Content-Length: 5")
+    + b"hello world",
+    "no byte by the length beside identity": head("Transfer-Encoding: identity", "Content-Length: 0")
+    + b"hello",
+    "chunked behind identity": head("Transfer-Encoding: identity, chunked") + CHUNKED,
+    "chunked and identity": head("Transfer-Encoding: chunked", "Transfer-Encoding: identity") + CHUNKED,
     "a part": head("Content-Range: bytes 0-14/15", "Transfer-Encoding : chunked", status="HTTP/1.1 206 Part")
     + CHUNKED,
     "an interim answer": head("Transfer-Encoding : chunked", status="HTTP/1.1 103 Early")
@@ -169,13 +182,21 @@ def test_a_field_that_looks_like_a_status_does_not_end_an_interim_answer(
 
 KEPT = {
     "identity": head("Transfer-Encoding: identity", "Content-Length: 5") + b"hello",
-    "an empty coding": head("Transfer-Encoding:", "Content-Length: 5") + b"hello",
+    "identity, HTTP/1.0": head("Transfer-Encoding: identity", "Content-Length: 5", status="HTTP/1.0 200 OK")
+    + b"hello",
+    "identity, compressed": head(
+        "Transfer-Encoding: identity", "Content-Encoding: gzip", f"Content-Length: {len(PACKED)}"
+    )
+    + PACKED,
     "a part without a length": head("Content-Range: bytes 0-4/5", status="HTTP/1.1 206 Part") + b"hello",
     "a part, HTTP/1.0": head(
         "Content-Range: bytes 0-4/5", "Connection: keep-alive", status="HTTP/1.0 206 Part"
     )
     + b"hello",
-    "more than was announced": head("Transfer-Encoding: identity", "Content-Length: 5") + b"hello world",
+    "a part and more": head(
+        "Transfer-Encoding: identity", "Content-Range: bytes 0-4/5", status="HTTP/1.1 206 Part"
+    )
+    + b"hello world",
 }
 
 
@@ -206,6 +227,25 @@ def test_a_resumed_part_without_a_length_ends_where_its_range_does(
     done = fetch(host, serve(script).url(), work / "f", stallTimeoutMs=3_000, retry=quick)
     assert outcome(done) == ("completed", None), done["error"]
     assert (work / "f").read_bytes() == data
+
+
+@pytest.mark.parametrize("again", ["a retry", "a resume"])
+def test_what_came_by_a_length_that_did_not_hold_is_not_gone_on_from(
+    host: Towline, serve: Serve, work: Path, again: str
+) -> None:
+    data = content(3, 1_000_000)
+    lie = head("Transfer-Encoding: identity", 'ETag: "v1"', "Content-Length: 600000") + data
+    answers = [lie, head('ETag: "v1"', "Content-Length: 1000000") + data]
+    server = serve(lambda _path, _first: Answer(answers.pop(0)))
+    retry = {"maxAttempts": 2, "initialDelayMs": 1} if again == "a retry" else NO_RETRY
+    done = fetch(host, server.url(), work / "f", id="d", retry=retry)
+    if done["state"] != "completed":
+        assert (*outcome(done), done["receivedBytes"]) == ("failed", "protocol", 0)
+        host.call("resume", id="d")
+        done = host.call("wait", id="d")["download"]
+    assert outcome(done) == ("completed", None), done["error"]
+    assert (work / "f").read_bytes() == data
+    assert len(server.heads) == 2
 
 
 UNTIL_CLOSE = {
