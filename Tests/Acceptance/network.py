@@ -64,6 +64,10 @@ class Network:
         ip("-n", self.far, "addr", "add", f"{BEYOND}/32", "dev", "lo")
         ip("-n", self.far, "link", "set", "tow0", "up")
 
+    def loopback(self, state: str) -> None:
+        """Takes the loopback of the service's side `up` or `down`."""
+        ip("-n", self.name, "link", "set", "lo", state)
+
     @property
     def prefix(self) -> list[str]:
         """What runs a command on the service's side."""
@@ -103,8 +107,9 @@ class Network:
         ip("-n", self.far, "addr", "add", f"{address}/24", "dev", "tow0")
         ip("-n", self.name, "neigh", "flush", "all")
 
-    def server(self, address: str = SERVER, port: int = 0) -> ScriptedServer:
-        made = self._there(lambda: ScriptedServer(port, address))
+    def server(self, address: str = SERVER, port: int = 0, *, near: bool = False) -> ScriptedServer:
+        """A server on the servers' side, or with `near` on the service's."""
+        made = self._there(lambda: ScriptedServer(port, address), self.name if near else self.far)
         self.servers.append(made)
         return made
 
@@ -112,14 +117,15 @@ class Network:
         """Every name leads to that address, once the name server can be reached."""
         self.folder.mkdir(parents=True)
         (self.folder / "resolv.conf").write_text(f"nameserver {SERVER}\noptions timeout:1 attempts:1\n")
-        self.names = self._there(lambda: NameServer(SERVER, address))
+        self.names = self._there(lambda: NameServer(SERVER, address), self.far)
 
-    def _there(self, make: Callable[[], T]) -> T:
-        """Runs something in a thread of the servers' side: sockets stay where they were made."""
+    @staticmethod
+    def _there(make: Callable[[], T], name: str) -> T:
+        """Runs something in a thread of a namespace: sockets stay where they were made."""
         made: list[T] = []
 
         def run() -> None:
-            with open(f"/run/netns/{self.far}", "rb") as namespace:
+            with open(f"/run/netns/{name}", "rb") as namespace:
                 if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET) != 0:
                     raise OSError(ctypes.get_errno(), "setns")
             made.append(make())

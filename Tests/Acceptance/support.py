@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -48,6 +49,16 @@ def poll(condition: Callable[[], T | None], timeout: float = 10.0, what: str = "
         if time.monotonic() > deadline:
             raise Timeout(f"waited {timeout} s for {what}")
         time.sleep(0.02)
+
+
+def has_default_route() -> bool:
+    """Whether a name that nobody knows is told from a network that is away. Sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("198.41.0.4", 53))
+        except OSError:
+            return False
+    return True
 
 
 def quickest(action: Callable[[], object], tries: int = 3) -> float:

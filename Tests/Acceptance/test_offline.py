@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from fixtures import Launcher, WallClock
 from network import BEYOND, SERVER, Network, obstacle
-from scripted_server import Behaviour, content
-from support import MIB, NO_RETRY, finish, poll
+from scripted_server import Behaviour, ScriptedServer, content
+from support import MIB, NO_RETRY, fetch, finish, poll
 from towline_client import JSON, Towline
 
 HOUR = 3_600
@@ -144,6 +144,32 @@ def test_where_the_routes_cannot_tell_it_tries_again(
     clock.pass_by(6)
     assert finish(host, "d")["state"] == "completed"
     assert len(network.servers[0].requests()) == 1
+
+
+def test_even_this_machine_can_be_out_of_reach(host: Towline, network: Network, work: Path) -> None:
+    server = network.server("127.0.0.1", near=True)
+    server.add("/f", b"x")
+    network.loopback("down")
+    start(host, server.url("/f", host="localhost"), work / "f", connectTimeoutMs=500)
+    wait_offline(host)
+    network.loopback("up")
+    assert finish(host, "d")["state"] == "completed"
+
+
+def test_connections_from_before_a_suspend_are_not_used_again(
+    launch: Launcher, server: ScriptedServer, clock: WallClock, work: Path
+) -> None:
+    """Whatever stood between may have forgotten them, and says nothing."""
+    server.add("/f", b"x")
+    host = launch(env=clock.environment)
+    for name in ("1", "2"):
+        assert fetch(host, server.url("/f"), work / name)["state"] == "completed"
+    clock.suspend(HOUR)
+    for name in ("3", "4"):
+        assert fetch(host, server.url("/f"), work / name)["state"] == "completed"
+    first, second, third, _ = [r.connection for r in server.requests()]
+    assert first == second
+    assert third != second
 
 
 def test_all_that_wait_go_on(host: Towline, network: Network, work: Path) -> None:
