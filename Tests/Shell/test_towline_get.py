@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from proxy_server import ScriptedProxy
 from scripted_server import Behaviour, ScriptedServer, content
 from shell_support import GET, Fakes, Shell, ended, eventually, exists, service_of
 from support import MIB, sha256
@@ -44,6 +45,19 @@ def test_one_file_comes_and_its_path_is_printed(shell: Shell, server: ScriptedSe
     assert (shell.work / "a.bin").read_bytes() == DATA
     assert "a.bin: 6.0 MiB in" in done.stderr
     assert "\x1b" not in done.stderr
+
+
+def test_the_proxy_of_the_environment_is_used_when_asked_for(shell: Shell, server: ScriptedServer) -> None:
+    server.add("/a.bin", b"x")
+    proxy = ScriptedProxy()
+    shell.environment["http_proxy"] = proxy.url
+    try:
+        for options, count in (([], 0), (["--proxy-from-environment"], 1)):
+            done = shell.get(*options, "-o", f"file{count}", server.url("/a.bin"))
+            assert done.returncode == 0, done.stderr
+            assert len(proxy.log) == count
+    finally:
+        proxy.close()
 
 
 def test_several_files_come_at_the_same_time(shell: Shell, server: ScriptedServer) -> None:

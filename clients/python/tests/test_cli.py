@@ -90,6 +90,14 @@ def test_one_failure_is_the_status_of_all(run: Runner, server: Server) -> None:
     assert "done" not in done.stderr
 
 
+def test_the_proxy_of_the_environment_is_used_when_asked_for(run: Runner, server: Server) -> None:
+    server.add("f", b"x")
+    # The server itself, which knows no whole URL.
+    run.environment["http_proxy"] = server.url("")
+    assert "httpStatus" in run("get", "--proxy-from-environment", server.url("f"), status=1).stderr
+    run("get", server.url("f"), "-o", "out")
+
+
 def test_the_same_command_after_the_end_finds_the_files_there(run: Runner, server: Server) -> None:
     first = server.add("f", b"x" * 1000)
     command = ("get", server.url("f"), "-o", "out")

@@ -40,7 +40,8 @@ _towline_get_complete() {
     --app) ;;
     *)
         if [[ $word == -* ]]; then
-            _towline_words '-o --output -d --directory --checksum --app --setup -q --quiet -h --help'
+            _towline_words '-o --output -d --directory --checksum --app --proxy-from-environment --setup -q --quiet
+                -h --help'
         fi
         ;;
     esac

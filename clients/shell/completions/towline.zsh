@@ -9,6 +9,7 @@ _towline() {
             '(-o --output -d --directory)'{-d,--directory}'[where the files go]:directory:_files -/' \
             '--checksum[the digest that the file must have]:digest:(sha256\: sha512\: sha1\: md5\:)' \
             '--app[keep these downloads apart from those of other names]:name:' \
+            '--proxy-from-environment[use the proxies of http_proxy, https_proxy, all_proxy, no_proxy]' \
             '--setup[first install what is missing and build what has changed]' \
             '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' \
             '(- *)'{-h,--help}'[print help and exit]' \

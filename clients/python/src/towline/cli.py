@@ -241,7 +241,13 @@ def which(options: argparse.Namespace) -> int:
 
 
 def client(options: argparse.Namespace) -> Towline:
-    return Towline(options.towline, app=options.app, state_dir=options.state_dir, progress_interval_ms=200)
+    return Towline(
+        options.towline,
+        app=options.app,
+        state_dir=options.state_dir,
+        args=["--proxy-from-environment"] if options.proxy_from_environment else [],
+        progress_interval_ms=200,
+    )
 
 
 def shown(options: argparse.Namespace) -> Lines:
@@ -267,6 +273,11 @@ def parser() -> argparse.ArgumentParser:
     common.add_argument("--towline", metavar="PATH", help="the service to run (else $TOWLINE, bundled, PATH)")
     common.add_argument("--app", metavar="NAME", help="whose downloads (default: default)")
     common.add_argument("--state-dir", metavar="DIR", help="where records are kept")
+    common.add_argument(
+        "--proxy-from-environment",
+        action="store_true",
+        help="use the proxies of http_proxy, https_proxy, all_proxy, no_proxy",
+    )
     showing = argparse.ArgumentParser(add_help=False)
     showing.add_argument("-q", "--quiet", action="store_true", help="tell of failures only")
     showing.add_argument("--no-bars", action="store_true", help="lines instead of progress bars")
