@@ -359,10 +359,10 @@ private func headerCallback(
 }
 
 private func debugCallback(
-    _ easy: OpaquePointer, _ type: curl_infotype, _ data: UnsafeMutablePointer<CChar>, _ size: Int,
+    _ easy: OpaquePointer, _ type: curl_infotype, _ data: UnsafeMutablePointer<CChar>?, _ size: Int,
     _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard type == CURLINFO_SSL_DATA_IN, let context = unsafe context else { return 0 }
+    guard type == CURLINFO_SSL_DATA_IN, let data = unsafe data, let context = unsafe context else { return 0 }
     // Safety: as above.
     let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     unsafe transfer.noteTLSRecord(UnsafeRawBufferPointer(start: data, count: size))

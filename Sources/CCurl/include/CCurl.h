@@ -20,7 +20,8 @@
 typedef size_t (*ccurl_data_function)(char *data, size_t size, size_t count, void *_Nullable context);
 
 /* What CURLOPT_DEBUGFUNCTION takes. */
-typedef int (*ccurl_debug_function)(CURL *easy, curl_infotype type, char *data, size_t size, void *_Nullable context);
+typedef int (*ccurl_debug_function)(
+    CURL *easy, curl_infotype type, char *_Nullable data, size_t size, void *_Nullable context);
 
 /* The library loaded at run time may be older than the header we were built with. */
 static inline bool ccurl_is_recent_enough(void) {
