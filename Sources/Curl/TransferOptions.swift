@@ -44,7 +44,8 @@ extension EasyHandle {
         try set(CURLOPT_SSLVERSION, 6)  // CURL_SSLVERSION_TLSv1_2: that or newer
         if let path = Self.certificateAuthoritiesPath {
             try set(CURLOPT_CAINFO, path)
-            try set(CURLOPT_PROXY_CAINFO, path)
+            // For proxies that speak TLS themselves; not every libcurl knows them.
+            if request.usesEnvironmentProxy { try set(CURLOPT_PROXY_CAINFO, path) }
         }
 
         try set(CURLOPT_FRESH_CONNECT, request.maxIdleSeconds > 0 ? 0 : 1)

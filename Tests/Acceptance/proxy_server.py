@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -27,7 +28,8 @@ class Asked:
 class ScriptedProxy:
     """An HTTP proxy on 127.0.0.1. Every name leads to this machine, so that none has to be known."""
 
-    def __init__(self, *, socks: bool = False) -> None:
+    def __init__(self, *, socks: bool = False, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self.log: list[Asked] = []
         #: what it answers instead of doing its work
         self.refusal: int | None = None
@@ -55,7 +57,11 @@ class ScriptedProxy:
 
     def _guarded(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError, ValueError, IndexError):
-            self._serve(connection)
+            if self._tls is None:
+                self._serve(connection)
+            else:
+                with self._tls.wrap_socket(connection, server_side=True) as secured:
+                    self._serve(secured)
 
     def _serve_http(self, connection: socket.socket) -> None:
         head = b""

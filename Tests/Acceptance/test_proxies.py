@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,28 @@ def test_a_socks_proxy_is_used(
     host = launch(OPTION, env={"all_proxy": f"{scheme}://127.0.0.1:{socks.port}"})
     assert fetch(host, server.url("/f", host="localhost"), work / "f")["state"] == "completed"
     assert [a.target for a in socks.log] == ["localhost" if scheme == "socks5h" else "address"]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_speaks_tls_is_trusted_as_servers_are(
+    launch: Launcher, nginx: Nginx, work: Path, scheme: str
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(nginx.prefix / "server.pem", nginx.prefix / "server.key")
+    proxy = ScriptedProxy(tls=context)
+    (nginx.root / "secured.bin").write_bytes(content(4, MIB))
+    url = f"{nginx.https if scheme == 'https' else nginx.http}/secured.bin"
+    try:
+        environment = {"all_proxy": f"https://localhost:{proxy.port}"}
+        refused = fetch(launch(OPTION, env=environment), url, work / "f", retry=NO_RETRY)
+        assert refused["error"]["kind"] == "tlsCertificate"
+        host = launch(OPTION, env={**environment, "SSL_CERT_FILE": str(nginx.authority)})
+        done = fetch(host, url, work / "g")
+        assert done["state"] == "completed", done["error"]
+        assert (work / "g").read_bytes() == content(4, MIB)
+        assert len(proxy.log) == 1
+    finally:
+        proxy.close()
 
 
 def environments() -> dict[str, dict[str, str]]:

@@ -22,6 +22,14 @@ SPELLINGS = {
     "例え。localhost": "xn--r8jz45g.localhost",
     "💩.localhost": "xn--ls8h.localhost",
     "\uff11\uff12\uff17.0.0.\uff11": "127.0.0.1",
+    # From the Web Platform Tests, below localhost.
+    "GOO\u200b\u2060\ufeffgoo.localhost": "googoo.localhost",
+    "www.foo\u3002bar.localhost": "www.foo.bar.localhost",
+    "\uff27\uff4f.localhost": "go.localhost",
+    "你好你好.localhost": "xn--6qqa088eba.localhost",
+    "a\u00adb.localhost": "ab.localhost",
+    "a%C2%ADb.localhost": "ab.localhost",
+    "\uff10\uff38\uff17\uff46\uff0e\uff11": "127.0.0.1",
 }
 LOCALES = ({}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LANG": "de_DE.ISO-8859-1"}, {"LC_CTYPE": "nonsense"})
 
