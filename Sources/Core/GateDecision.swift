@@ -140,6 +140,9 @@ package enum GateDecision: Equatable, Sendable {
     /// Ask for the same range without `If-Range`, now; remember in `RangeQuirks.isIfRangeBroken`, and count a restart.
     /// If the field is broken there, remember it of the origin too; else it told of a change that a checksum outranks.
     case retryWithoutIfRange(isBroken: Bool)
+    /// Ask again, now, with fewer bytes to compare, so that new ones come with them; remember in
+    /// `RangeQuirks.maxOverlapByteCount`.
+    case retryWithOverlap(byteCount: Int64)
     /// Ask for the same range where the bytes that are held came from, now and once.
     case retryAtEarlierMirror
     /// The file is another one, or cannot be proven the same, and `onChange` forbids to drop what is held.

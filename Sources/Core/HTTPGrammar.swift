@@ -37,6 +37,12 @@ package enum HTTPGrammar {
         return lowercased(trimmedSlice(Substring(essence)))
     }
 
+    /// True for `type/subtype`, both tokens, short enough for a message (RFC 9110, 8.3.1).
+    package static func isMediaType(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return text.utf8.count <= 100 && parts.count == 2 && parts.allSatisfy { isToken(String($0) ?? "") }
+    }
+
     /// The number that 1 to 19 digits spell; nil for a sign, a blank, anything else, or a number above `maximum`.
     package static func decimal(_ digits: some Collection<UInt8>, maximum: Int64) -> Int64? {
         guard !digits.isEmpty, digits.count <= 19 else { return nil }

@@ -50,8 +50,12 @@ package enum Limits {
     package static let redirectCount = 20
     /// Times that one run of a download begins anew because the server's file or its answers to ranges changed.
     package static let restartCount = 3
-    /// Bytes held that are fetched again to be compared, where nothing else tells whether the file is the same.
-    package static let overlapByteCount: Int64 = 65_536
+    /// Bytes held that every resume fetches again to compare them; they count towards what a kill costs.
+    package static let overlapByteCount: Int64 = 16_384
+    /// The same where nothing else tells whether the file is the same; also how much earlier than asked an answer may begin.
+    package static let probeByteCount: Int64 = 65_536
+    /// A body of another type that has less than this part of the file's length is not taken for a new version of it.
+    package static let farSmallerDivisor: Int64 = 4
     /// Partial files of earlier versions that one download keeps.
     package static let keptPartialCount = 8
     /// Bytes of a file: the largest integer that every JSON reader keeps exact, 2^53 − 1.

@@ -31,9 +31,14 @@ package struct RangeQuirks: Equatable, Sendable {
     package var isIfRangeBroken: Bool
     /// Ranges are not asked for any more, and why; nil while they are.
     package var rangesGivenUp: TransferOrigin.Why?
+    /// How much may be asked for to be compared, where the server sends less at once than the comparison wants.
+    package var maxOverlapByteCount: Int64?
 
-    package init(isIfRangeBroken: Bool = false, rangesGivenUp: TransferOrigin.Why? = nil) {
+    package init(
+        isIfRangeBroken: Bool = false, rangesGivenUp: TransferOrigin.Why? = nil, maxOverlapByteCount: Int64? = nil
+    ) {
         self.isIfRangeBroken = isIfRangeBroken
         self.rangesGivenUp = rangesGivenUp
+        self.maxOverlapByteCount = maxOverlapByteCount
     }
 }

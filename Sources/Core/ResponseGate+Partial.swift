@@ -39,8 +39,7 @@ extension ResponseGate {
             // Nothing new: either the last byte held is the file's last, or it would be asked for ever.
             let isEnd = range.upperBound == wanted && entity.totalByteCount == wanted
             let isWhole = context.held.isComplete(wanted) && context.entity?.totalByteCount == nil
-            guard isEnd, isWhole, let proof, proof != .probed else { return unusable(context, .badRangeResponse) }
-            return .finishedAlready(proof)
+            guard isEnd, isWhole, let proof, proof != .probed else { return shorterOverlap(context, range) }
         }
         // A server may send more than asked for; what lies beyond is not taken.
         let upperBound = min(range.upperBound, asked.upperBound ?? range.upperBound)
@@ -51,9 +50,18 @@ extension ResponseGate {
         return .accept(plan)
     }
 
+    /// The part ends before the first byte that is wanted: from a server that sends few bytes at once, fewer are compared.
+    private static func shorterOverlap(_ context: GateContext, _ range: ByteRange) -> GateDecision {
+        guard let asked = context.asked, range.lowerBound == asked.lowerBound, asked.overlapByteCount > 0 else {
+            return unusable(context, .badRangeResponse)
+        }
+        // Ever fewer: that ends.
+        return .retryWithOverlap(byteCount: range.byteCount / 4)
+    }
+
     /// Whether the bytes before the first one wanted are few, and held.
     private static func canCompare(_ context: GateContext, from offset: Int64, _ byteCount: Int64) -> Bool {
-        guard byteCount <= Limits.overlapByteCount, let overlap = ByteRange(offset, offset + byteCount) else {
+        guard byteCount <= Limits.probeByteCount, let overlap = ByteRange(offset, offset + byteCount) else {
             return false
         }
         return context.held.contains(overlap)

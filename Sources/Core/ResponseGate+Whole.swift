@@ -12,7 +12,7 @@ extension ResponseGate {
         }
 
         var entity = Entity(head, totalByteCount: framing.byteCount)
-        if let page = webPageInPlaceOfFile(context, entity) { return page }
+        if let refusal = somethingElse(context, entity) { return refusal }
         let codings = ContentCoding.inForce(head)
         let compression = ContentCoding.compression(head, evidence: context.codingEvidence)
         if compression != nil {
@@ -44,7 +44,7 @@ extension ResponseGate {
     static func wholeOverHeld(_ context: GateContext, _ plan: BodyPlan) -> GateDecision {
         switch context.entity?.likeness(to: plan.entity) ?? .unproven {
         case .different(let why):
-            if isRemainder(context, plan) { return askAgainWhole(context, .badRangeResponse, status: 200) }
+            if isRemainder(context, plan.byteCount) { return askAgainWhole(context, .badRangeResponse, status: 200) }
             if mayAskWithoutIfRange(context, plan), let known = context.entity,
                 context.checksumOutranksValidators(of: known, plan.entity)
             {
@@ -55,6 +55,9 @@ extension ResponseGate {
                 return .retryAtEarlierMirror
             }
             return restart(context, plan, why: why, isSameFile: false)
+        case _ where context.quirks.rangesGivenUp == .overlapDiffers:
+            // The validator may be the same: the bytes have told.
+            return restart(context, plan, why: .overlapDiffers, isSameFile: false)
         case .same:
             if mayAskWithoutIfRange(context, plan) { return .retryWithoutIfRange(isBroken: true) }
             return restart(context, plan, why: reasonForSame(context), isSameFile: true)
@@ -100,8 +103,8 @@ extension ResponseGate {
     }
 
     /// True when the length is what a range to the end would have had: rather a wrong status than a new file.
-    private static func isRemainder(_ context: GateContext, _ plan: BodyPlan) -> Bool {
-        guard let asked = context.asked, asked.lowerBound > 0, let length = plan.byteCount,
+    static func isRemainder(_ context: GateContext, _ byteCount: Int64?) -> Bool {
+        guard let asked = context.asked, asked.lowerBound > 0, let length = byteCount,
             let total = context.entity?.totalByteCount
         else { return false }
         return length == total - asked.lowerBound
@@ -115,16 +118,5 @@ extension ResponseGate {
         if range.lowerBound == 0, range.upperBound == claim.totalByteCount ?? framing.byteCount { return false }
         // With the whole length beside it, the field is only out of place.
         return framing.byteCount == nil || framing.byteCount != claim.totalByteCount
-    }
-
-    /// A log-in or error page that comes with 200 where a file was: nothing to throw bytes away for.
-    private static func webPageInPlaceOfFile(_ context: GateContext, _ entity: Entity) -> GateDecision? {
-        guard !context.held.isEmpty, let known = context.entity, known.contentType != nil, !known.isWebPage,
-            entity.isWebPage, known.likeness(to: entity) != .same
-        else { return nil }
-        return .needsURL(
-            DownloadFailure(
-                .urlExpired, "The server answers with a web page where a file was.", isRetryable: false,
-                httpStatus: 200))
     }
 }

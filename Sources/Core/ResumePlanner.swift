@@ -13,7 +13,8 @@ package enum ResumePlanner {
     /// The next request for a file of which `held` is there.
     ///
     /// `entity` is nil while nothing is known.  With `strict` only a strong validator or a checksum makes bytes worth going
-    /// on from; `probe` asks for the end of what is held once more, to compare it; `trust` goes on from anything.
+    /// on from; `probe` takes a comparison for enough; `trust` goes on from anything.  Whatever the policy, the end of what
+    /// is held is asked for once more and compared: the common servers give one strong validator to two files of a second.
     package static func plan(
         entity: Entity?,
         held: ByteRangeSet,
@@ -32,17 +33,13 @@ package enum ResumePlanner {
         let gap = firstGap(of: held, totalByteCount: total)
         let ifRange = quirks.isIfRangeBroken ? nil : entity?.strongValidator
         var request = RangeRequest(lowerBound: gap.lower, upperBound: gap.upper, ifRange: ifRange)
-        if proof(of: entity, resumePolicy: resumePolicy, hasChecksum: hasChecksum) == .probed {
-            request.overlapByteCount = min(gap.lower, Limits.overlapByteCount)
-            // A file that does not begin with bytes that are held has nothing to compare.
-            if request.overlapByteCount == 0 { return .whole(why: .noValidator) }
-            request.lowerBound -= request.overlapByteCount
-        }
-        if total == nil, request.upperBound == nil, gap.lower > 0 {
-            // From the last byte that is held: if it is the file's last, the answer proves that; a 416 would prove nothing.
-            request.lowerBound -= 1
-            request.overlapByteCount = 1
-        }
+        let isProbing = proof(of: entity, resumePolicy: resumePolicy, hasChecksum: hasChecksum) == .probed
+        // With a length that is not known it also proves the end: a 416 would prove nothing.
+        let overlap = isProbing ? Limits.probeByteCount : Limits.overlapByteCount
+        request.overlapByteCount = min(gap.lower, overlap, quirks.maxOverlapByteCount ?? overlap)
+        request.lowerBound -= request.overlapByteCount
+        // A file that does not begin with bytes that are held has nothing to compare.
+        if isProbing, request.overlapByteCount == 0 { return .whole(why: .noValidator) }
         return .range(request)
     }
 

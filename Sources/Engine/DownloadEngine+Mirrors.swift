@@ -50,8 +50,8 @@ extension GateDecision {
         switch self {
         case .accept(let plan): !plan.discardsHeld
         case .finishedAlready: true
-        case .redirect, .retry, .retryWithoutRange, .retryWithoutIfRange, .retryAtEarlierMirror, .remoteChanged,
-            .needsURL, .fail:
+        case .redirect, .retry, .retryWithoutRange, .retryWithoutIfRange, .retryWithOverlap, .retryAtEarlierMirror,
+            .remoteChanged, .needsURL, .fail:
             false
         }
     }

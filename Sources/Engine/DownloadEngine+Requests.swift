@@ -32,7 +32,7 @@ extension DownloadEngine {
     /// It has a slot: opens what is held, or connects at once when nothing is.
     func begin(_ download: Download) {
         change(download, to: .active, phase: .connecting)
-        download.quirks = RangeQuirks()
+        download.quirks = RangeQuirks(maxOverlapByteCount: download.quirks.maxOverlapByteCount)
         download.restartCount = 0
         download.hasDiscarded = false
         download.hasAskedEarlierLocation = false

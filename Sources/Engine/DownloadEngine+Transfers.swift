@@ -125,6 +125,9 @@ extension DownloadEngine {
                 brokenIfRangeOrigins.insert(source.origin)
             }
             connect(download)
+        case .retryWithOverlap(let byteCount):
+            download.quirks.maxOverlapByteCount = byteCount
+            connect(download)
         case .retryAtEarlierMirror: askEarlierLocation(download, exchange)
         case .remoteChanged(let why):
             let message = "the file on the server is not the one that part of is held (\(why.rawValue))"
@@ -174,7 +177,18 @@ extension DownloadEngine {
         if !isKnown, download.partial.stage == .ready { commitBeforeWriting(download) }
         download.speed.record(nowNanoseconds: now, byteCount: download.transferredByteCount)
         change(download, phase: .downloading)
-        if let byteCount = plan.byteCount { exchange.transfer.limitBody(to: byteCount) }
+        if let byteCount = plan.byteCount {
+            exchange.transfer.limitBody(to: byteCount)
+            learnPartSize(download, exchange, plan, byteCount)
+        }
+    }
+
+    /// From a server that sends few bytes at once only some of them are compared next time: most shall be new.
+    private func learnPartSize(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ byteCount: Int64) {
+        let wantedEnd = exchange.asked?.upperBound ?? plan.entity.totalByteCount
+        if wantedEnd.map({ plan.firstOffset + byteCount < $0 }) ?? true {
+            download.quirks.maxOverlapByteCount = byteCount / 4
+        }
     }
 
     /// The path that a file name may be taken from: where the redirects ended, unless that names nothing.

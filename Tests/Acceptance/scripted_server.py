@@ -38,6 +38,10 @@ class Behaviour:
     #: replaces the Content-Range of a 206; the empty string leaves it out
     content_range: str | None = None
     body: bytes | None = None
+    #: sends at most so many bytes at once: a part of what was asked for, also when all was
+    cap: int | None = None
+    #: leaves out what the resource says of itself: type, validators, Accept-Ranges
+    bare: bool = False
     chunked: bool = False
     no_length: bool = False
     location: str | None = None
@@ -91,6 +95,7 @@ class Resource:
     data: bytes
     etag: str | None = '"v1"'
     last_modified: str | None = None
+    content_type: str | None = "application/octet-stream"
     default: Behaviour = field(default_factory=Behaviour)
     script: deque[Behaviour] = field(default_factory=deque)
 
@@ -133,7 +138,7 @@ class ScriptedServer:
         last_modified: str | None = None,
         default: Behaviour | None = None,
     ) -> Resource:
-        resource = Resource(data, etag, last_modified, default or Behaviour())
+        resource = Resource(data, etag, last_modified, default=default or Behaviour())
         self.resources[path] = resource
         return resource
 
@@ -263,7 +268,11 @@ class ScriptedServer:
         if behaviour.status is not None and behaviour.status not in (200, 206):
             return behaviour.status, behaviour.body or b"", []
         data = resource.data if behaviour.body is None else behaviour.body
-        fields = [("Content-Type", "application/octet-stream")]
+        if behaviour.bare:
+            return behaviour.status or 200, data, []
+        fields = []
+        if resource.content_type is not None:
+            fields.append(("Content-Type", resource.content_type))
         if resource.etag is not None:
             fields.append(("ETag", resource.etag))
         if resource.last_modified is not None:
@@ -277,6 +286,11 @@ class ScriptedServer:
             extra = [("Content-Range", behaviour.content_range)] if behaviour.content_range else []
             return 206, data, fields + extra
         match = re.fullmatch(r"bytes=(\d+)-(\d*)", request.range or "")
+        if behaviour.cap is not None:
+            start = int(match.group(1)) if match else 0
+            piece = data[start : start + behaviour.cap]
+            named = f"bytes {start}-{start + len(piece) - 1}/{len(data)}"
+            return 206, piece, [*fields, ("Content-Range", named)]
         if match is None or behaviour.ranges != "on" or behaviour.status == 200:
             return 200, data, fields
         if request.if_range is not None and not self._still_valid(request.if_range, resource):

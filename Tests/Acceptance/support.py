@@ -82,6 +82,15 @@ def fetch(host: Towline, url: str, path: Path, **params: Any) -> JSON:
     return finish(host, started["download"]["id"])
 
 
+#: Bytes held that every resume fetches again to compare them.
+OVERLAP = 16_384
+
+
+def resume_start(held: int) -> int:
+    """Where a request begins that goes on from so many bytes."""
+    return max(0, held - OVERLAP)
+
+
 class Held:
     """A resource whose body is held after some bytes until `release`: a download that stays active."""
 

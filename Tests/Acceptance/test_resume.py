@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fixtures import Launcher
 from scripted_server import Behaviour, ScriptedServer, content
-from support import MIB, NO_RETRY, QUICK_RETRY, Held, finish, sha256
+from support import MIB, NO_RETRY, QUICK_RETRY, Held, finish, resume_start, sha256
 from towline_client import JSON, Towline
 
 #: What may be on its way: the server's and the client's socket buffers.
@@ -80,7 +80,7 @@ def test_an_orderly_end_costs_no_byte(launch: Launcher, server: ScriptedServer, 
     again = host.call("start", url=held.url, path=str(work / "f"))
     finish(host, again["download"]["id"])
     assert (work / "f").read_bytes() == held.data
-    assert [r.range_start for r in server.requests()] == [0, held.after]
+    assert [r.range_start for r in server.requests()] == [0, resume_start(held.after)]
 
 
 def test_a_kill_before_the_first_byte_starts_over(
@@ -97,9 +97,9 @@ def test_a_kill_before_the_first_byte_starts_over(
     assert (work / "f").read_bytes() == held.data
 
 
-@pytest.mark.parametrize("etag", ['"v2"', 'W/"v1"', None], ids=str)
+@pytest.mark.parametrize("etag", ['"v2"', 'W/"v1"'], ids=str)
 def test_a_file_changed_between_kill_and_resume_is_fetched_anew(
-    launch: Launcher, server: ScriptedServer, work: Path, etag: str | None
+    launch: Launcher, server: ScriptedServer, work: Path, etag: str
 ) -> None:
     held = Held(server)
     kill_midway(launch, held, work / "f")
@@ -213,8 +213,8 @@ def test_no_wrong_content_range_makes_a_wrong_file(
     download_id = pause_midway(host, held, work / "f", retry=QUICK_RETRY)
     total = len(held.data)
     values = {
-        "start": held.after,
-        "before": held.after - 1,
+        "start": resume_start(held.after),
+        "before": resume_start(held.after) - 1,
         "last": total - 1,
         "total": total,
         "more": total + 1,
@@ -238,11 +238,10 @@ def test_no_odd_status_on_resume_makes_a_wrong_file(
     held.resource.then(
         Behaviour(status=status, body=b"<html>not the file</html>", headers=[("ETag", '"v1"')])
     )
-    done = resumed(host, download_id)
-    if done["state"] == "completed" and status != 200:
+    host.call("resume", id=download_id)
+    done = host.call("wait", id=download_id, until="settled")["download"]
+    if done["state"] == "completed":
         assert (work / "f").read_bytes() == held.data
-    elif done["state"] == "completed":
-        assert (work / "f").read_bytes() in (held.data, b"<html>not the file</html>")
     else:
         assert not (work / "f").exists()
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from fixtures import Launcher
 from scripted_server import Behaviour, ScriptedServer, content
-from support import MIB, NO_RETRY, QUICK_RETRY, Held, finish, sha256
+from support import MIB, NO_RETRY, OVERLAP, QUICK_RETRY, Held, finish, resume_start, sha256
 from test_resume import kill_midway, pause_midway, resumed
 from towline_client import JSON, Towline
 
 #: Bytes held that `probe` fetches again.
-OVERLAP = 65_536
+PROBE = 65_536
 
 
 def unvalidated(server: ScriptedServer, **options: int) -> Held:
@@ -39,7 +39,7 @@ def test_probe_goes_on_after_comparing_an_overlap(host: Towline, server: Scripte
     assert began(done) == ("resumed", None, "probed")
     assert done["transfer"]["offset"] == held.after
     second = server.requests()[1]
-    assert second.range == f"bytes={held.after - OVERLAP}-{len(held.data) - 1}"
+    assert second.range == f"bytes={held.after - PROBE}-{len(held.data) - 1}"
     assert second.if_range is None
     assert done["attempt"] == 1
 
@@ -71,7 +71,7 @@ def test_probe_prefers_a_strong_validator(host: Towline, server: ScriptedServer,
     held = Held(server)
     download_id = pause_midway(host, held, work / "f", resumePolicy="probe")
     assert began(resumed(host, download_id)) == ("resumed", None, "validated")
-    assert server.requests()[1].range_start == held.after
+    assert server.requests()[1].range_start == resume_start(held.after)
 
 
 @pytest.mark.parametrize("where", ["first", "last"])
@@ -81,7 +81,7 @@ def test_one_byte_of_the_overlap_that_differs_starts_over(
     held = unvalidated(server)
     download_id = pause_midway(host, held, work / "f", resumePolicy="probe")
     new = bytearray(held.data)
-    new[held.after - (OVERLAP if where == "first" else 1)] ^= 1
+    new[held.after - (PROBE if where == "first" else 1)] ^= 1
     held.resource.data = bytes(new)
     done = resumed(host, download_id)
     assert done["state"] == "completed"
@@ -130,7 +130,7 @@ def test_probe_does_not_join_what_has_another_length(
     assert (work / "f").read_bytes() == held.data + b"more"
 
 
-@pytest.mark.parametrize("cut", [0, 1, OVERLAP - 1, OVERLAP, OVERLAP + 1, 300_000])
+@pytest.mark.parametrize("cut", [0, 1, PROBE - 1, PROBE, PROBE + 1, 300_000])
 def test_a_probe_that_is_cut_off_is_tried_again(
     host: Towline, server: ScriptedServer, work: Path, cut: int
 ) -> None:
@@ -151,9 +151,9 @@ def test_a_pause_during_the_comparison_loses_nothing(
     held = unvalidated(server)
     download_id = pause_midway(host, held, work / "f", resumePolicy="probe")
     held.gate.clear()
-    held.resource.default = Behaviour(hold_after=OVERLAP - 1, gate=held.gate)
+    held.resource.default = Behaviour(hold_after=PROBE - 1, gate=held.gate)
     host.call("resume", id=download_id)
-    server.wait(lambda: len(server.requests()) == 2 and server.requests()[1].body_sent == OVERLAP - 1)
+    server.wait(lambda: len(server.requests()) == 2 and server.requests()[1].body_sent == PROBE - 1)
     paused = host.call("pause", id=download_id)["download"]
     assert paused["receivedBytes"] == held.after
     held.release()
@@ -179,7 +179,7 @@ def test_a_part_that_starts_early_is_compared_and_used(
     """Caches that keep blocks answer from the start of a block."""
     held = Held(server)
     download_id = pause_midway(host, held, work / "f")
-    start, last, total = held.after - 4096, len(held.data) - 1, len(held.data)
+    start, last, total = held.after - 40_000, len(held.data) - 1, len(held.data)
     held.resource.then(
         Behaviour(
             status=206,
@@ -205,7 +205,7 @@ def test_trust_goes_on_when_nothing_speaks_against_it(
     download_id = pause_midway(host, held, work / "f", resumePolicy="trust")
     done = resumed(host, download_id)
     assert began(done) == ("resumed", None, "trusted")
-    assert server.requests()[1].range_start == held.after
+    assert server.requests()[1].range_start == resume_start(held.after)
     assert (work / "f").read_bytes() == held.data
 
 
@@ -236,7 +236,7 @@ def test_a_checksum_outranks_the_policy(
     download_id = pause_midway(host, held, work / "f", resumePolicy=policy, checksum=checksum)
     done = resumed(host, download_id)
     assert began(done) == ("resumed", None, "checksum")
-    assert server.requests()[1].range_start == held.after
+    assert server.requests()[1].range_start == resume_start(held.after)
     assert (work / "f").read_bytes() == held.data
 
 
@@ -257,13 +257,13 @@ def test_a_checksum_outranks_validators_that_change_by_themselves(
     held.resource.etag = '"the other server\'s"'
     if honest == "no If-Range":
         # It looks at Range alone.
-        tail = held.data[held.after :]
-        named = f"bytes {held.after}-{len(held.data) - 1}/{len(held.data)}"
+        tail = held.data[resume_start(held.after) :]
+        named = f"bytes {resume_start(held.after)}-{len(held.data) - 1}/{len(held.data)}"
         held.resource.then(Behaviour(status=206, body=tail, content_range=named))
     done = resumed(host, download_id)
     assert began(done) == ("resumed", None, "checksum")
     assert (work / "f").read_bytes() == held.data
-    assert host.call("inspect", id=download_id)["wastedBytes"] == 0
+    assert host.call("inspect", id=download_id)["wastedBytes"] == OVERLAP
 
 
 def test_validators_that_change_by_themselves_are_another_file_without_a_checksum(
@@ -279,9 +279,9 @@ def test_validators_that_change_by_themselves_are_another_file_without_a_checksu
 def test_a_resume_that_makes_a_wrong_file_is_fetched_anew_once(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """The old version's first bytes were held, and the checksum is the new one's."""
+    """Part of the old version was held, and the checksum is the new one's; they are alike where they meet."""
     held = unvalidated(server)
-    new = content(99, len(held.data))
+    new = content(99, held.after - OVERLAP) + held.data[held.after - OVERLAP :]
     checksum = {"algorithm": "sha256", "value": sha256(new)}
     download_id = pause_midway(host, held, work / "f", checksum=checksum)
     held.resource.data = new
@@ -290,17 +290,31 @@ def test_a_resume_that_makes_a_wrong_file_is_fetched_anew_once(
     assert began(done) == ("restarted", "checksumMismatch", None)
     assert (work / "f").read_bytes() == new
     assert done["attempt"] == 2
-    assert [r.range_start for r in server.requests()] == [0, held.after, 0]
-    assert host.call("inspect", id=download_id)["wastedBytes"] == len(new)
+    assert [r.range_start for r in server.requests()] == [0, resume_start(held.after), 0]
+    assert host.call("inspect", id=download_id)["wastedBytes"] == len(new) + OVERLAP
+
+
+def test_a_resume_that_would_make_a_wrong_file_is_fetched_anew_before_it_does(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    held = unvalidated(server)
+    new = content(99, len(held.data))
+    checksum = {"algorithm": "sha256", "value": sha256(new)}
+    download_id = pause_midway(host, held, work / "f", checksum=checksum)
+    held.resource.data = new
+    done = resumed(host, download_id)
+    assert began(done) == ("restarted", "overlapDiffers", None)
+    assert (work / "f").read_bytes() == new
+    assert [r.range_start for r in server.requests()] == [0, resume_start(held.after), 0]
 
 
 def test_all_of_an_old_version_whose_length_nobody_knew_is_fetched_anew_once(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """Only the end was missing, and the new version's one byte there is the same."""
+    """Only the end was missing, and what is compared there is the same."""
     held = unvalidated(server, size=MIB, after=MIB)
     held.resource.default = Behaviour(hold_after=MIB, gate=held.gate, chunked=True)
-    new = content(99, MIB - 1) + held.data[-1:]
+    new = content(99, MIB - OVERLAP) + held.data[-OVERLAP:]
     checksum = {"algorithm": "sha256", "value": sha256(new)}
     download_id = pause_midway(host, held, work / "f", checksum=checksum)
     held.resource.data = new
@@ -308,7 +322,7 @@ def test_all_of_an_old_version_whose_length_nobody_knew_is_fetched_anew_once(
     assert done["state"] == "completed"
     assert began(done) == ("restarted", "checksumMismatch", None)
     assert (work / "f").read_bytes() == new
-    assert [r.range_start for r in server.requests()] == [0, MIB - 1, 0]
+    assert [r.range_start for r in server.requests()] == [0, MIB - OVERLAP, 0]
 
 
 def test_a_checksum_that_no_version_has_fails_after_one_more_fetch(
@@ -319,7 +333,7 @@ def test_a_checksum_that_no_version_has_fails_after_one_more_fetch(
     download_id = pause_midway(host, held, work / "f", checksum=checksum)
     done = resumed(host, download_id)
     assert (done["state"], done["error"]["kind"]) == ("failed", "checksumMismatch")
-    assert [r.range_start for r in server.requests()] == [0, held.after, 0]
+    assert [r.range_start for r in server.requests()] == [0, resume_start(held.after), 0]
     assert not (work / "f").exists()
 
 

@@ -16,8 +16,8 @@ enum Stage {
         entity: entity, held: ByteRangeSet(0, 50),
         asked: RangeRequest(lowerBound: 50, upperBound: 200, ifRange: etag))
 
-    static func resuming(_ change: (inout GateContext) -> Void) -> GateContext {
-        var context = resuming
+    static func resuming(of start: GateContext = resuming, _ change: (inout GateContext) -> Void) -> GateContext {
+        var context = start
         change(&context)
         return context
     }
@@ -68,6 +68,7 @@ enum Verdict: Equatable, Sendable {
     case withoutRange(TransferOrigin.Why)
     case withoutIfRange
     case withoutIfRangeByChecksum
+    case withOverlap(Int64)
     case atEarlierMirror
     case changed(TransferOrigin.Why)
     case needsURL
@@ -85,6 +86,7 @@ enum Verdict: Equatable, Sendable {
                 isRateLimited == advice.isRateLimited
                 ? .retry(advice.failure.kind, advice.retryAfterMilliseconds) : .odd
         case .retryWithoutRange(let why): self = .withoutRange(why)
+        case .retryWithOverlap(let byteCount): self = .withOverlap(byteCount)
         case .retryWithoutIfRange(let isBroken): self = isBroken ? .withoutIfRange : .withoutIfRangeByChecksum
         case .retryAtEarlierMirror: self = .atEarlierMirror
         case .remoteChanged(let why): self = .changed(why)

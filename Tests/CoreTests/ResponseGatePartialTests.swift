@@ -115,6 +115,31 @@ import Testing
         #expect(Verdict(ResponseGate.decide(context, head)) == row.expected)
     }
 
+    private static let comparing = Stage.resuming {
+        $0.asked = RangeRequest(lowerBound: 30, upperBound: 200, ifRange: Stage.etag, overlapByteCount: 20)
+    }
+    private static let endless = Stage.resuming {
+        $0.entity?.totalByteCount = nil
+        $0.asked = RangeRequest(lowerBound: 30, ifRange: Stage.etag, overlapByteCount: 20)
+    }
+
+    @Test(arguments: [
+        gateRow(
+            "as asked", comparing, Stage.part("bytes 30-199/200", length: "170"), .compared(30, overlap: 20, new: 150)),
+        gateRow(
+            "cut short", comparing, Stage.part("bytes 30-60/200", length: "31"), .compared(30, overlap: 20, new: 11)),
+        gateRow("cut to nothing new", comparing, Stage.part("bytes 30-49/200", length: "20"), .withOverlap(5)),
+        gateRow("cut to one byte", comparing, Stage.part("bytes 30-30/200", length: "1"), .withOverlap(0)),
+        gateRow("without the comparison", comparing, Stage.part(), .withoutRange(.badRangeResponse)),
+        gateRow(
+            "the end, and only that", endless, Stage.part("bytes 30-49/50", length: "20"),
+            .compared(30, overlap: 20, new: 0)),
+        gateRow("no end", endless, Stage.part("bytes 30-49/*", length: "20"), .withOverlap(5)),
+    ])
+    func `what is held is compared before a part is joined to it`(row: GateRow) {
+        #expect(verdict(row) == row.expected)
+    }
+
     private static func dated(ifRange: String?) -> GateContext {
         GateContext(
             entity: Stage.datedEntity, held: ByteRangeSet(0, 50),

@@ -71,9 +71,12 @@ import Testing
     private static func flaw(_ decision: GateDecision, _ context: GateContext, _ head: ResponseHead) -> String? {
         switch decision {
         case .accept(let plan): acceptanceFlaw(plan, context, head)
+        case .retryWithOverlap(let byteCount):
+            byteCount < context.asked?.overlapByteCount ?? 0 ? nil : "compares without end"
         case .retryWithoutRange, .retryWithoutIfRange:
             context.asked == nil || context.restartCount >= Limits.restartCount ? "asks without end" : nil
         case .finishedAlready: head.status == 416 ? nil : "finished by the wrong status"
+        case .remoteChanged(.noValidator) where head.value("ETag") == nil || head.value("Last-Modified") == nil: nil
         case .remoteChanged: context.onChange == .fail ? nil : "does not restart"
         case .retryAtEarlierMirror: context.mirror == .otherWithEarlier ? nil : "asks a mirror without end"
         case .redirect, .retry, .needsURL, .fail: nil

@@ -48,7 +48,9 @@ import Testing
         gateRow("another date", asked, Stage.head(200, ["Last-Modified": "x"]), .restarted(.validatorChanged)),
         gateRow("grown", asked, Stage.head(200, ["Content-Length": "300"]), .restarted(.totalChanged)),
         gateRow("as long as what is held", asked, Stage.head(200, ["Content-Length": "50"]), .restarted(.totalChanged)),
-        gateRow("emptied", asked, Stage.head(200, ["Content-Length": "0"]), .restarted(.totalChanged)),
+        gateRow(
+            "emptied", asked, Stage.head(200, ["ETag": "\"v2\"", "Content-Length": "0"]), .restarted(.validatorChanged)),
+        gateRow("emptied, says the same tag", asked, Stage.head(200, ["Content-Length": "0"]), .needsURL),
         gateRow(
             "as long as what is missing", asked, Stage.head(200, ["Content-Length": "150"]),
             .withoutRange(.badRangeResponse)),
@@ -60,7 +62,20 @@ import Testing
             "whole, with an idle Content-Range", asked,
             Stage.head(200, ["ETag": "\"v2\"", "Content-Length": "200", "Content-Range": "bytes 50-199/200"]),
             .restarted(.validatorChanged)),
-        gateRow("no validators left", asked, Stage.head(200, sameFile, bare: true), .restarted(.validatorChanged)),
+        gateRow("no validators left", asked, Stage.head(200, sameFile, bare: true), .changed(.noValidator)),
+        gateRow(
+            "no validators left, but a checksum", Stage.resuming { $0.hasChecksum = true },
+            Stage.head(200, sameFile, bare: true), .restarted(.rangeIgnored)),
+        gateRow(
+            "the bytes differed under one validator",
+            Stage.resuming {
+                $0.asked = nil; $0.quirks.rangesGivenUp = .overlapDiffers
+            }, Stage.head(200, sameFile), .restarted(.overlapDiffers)),
+        gateRow(
+            "to keep both, the bytes differed under one validator",
+            Stage.resuming {
+                $0.asked = nil; $0.quirks.rangesGivenUp = .overlapDiffers; $0.onChange = .keepBoth
+            }, Stage.head(200, sameFile), .restartedBeside(.overlapDiffers)),
         gateRow(
             "to fail", Stage.resuming { $0.onChange = .fail }, Stage.head(200, changedETag), .changed(.validatorChanged)
         ),
@@ -197,6 +212,49 @@ import Testing
             Stage.head(200, ["Content-Type": "text/html", "ETag": "\"v2\""]), .restarted(.validatorChanged)),
     ])
     func `codings and pages that stand in for a file`(row: GateRow) {
+        #expect(verdict(row) == row.expected)
+    }
+
+    private static func answer(_ type: String?, _ byteCount: Int?, _ validators: [String: String] = [:]) -> ResponseHead
+    {
+        var fields = validators
+        fields["Content-Type"] = type
+        fields["Content-Length"] = byteCount.map(String.init)
+        return Stage.head(200, fields, bare: true)
+    }
+    private static let untyped = Stage.resuming { $0.entity?.contentType = nil }
+    private static let unvalidated = Stage.resuming {
+        $0.entity = Entity(totalByteCount: 200, contentType: "application/zip"); $0.asked = nil
+    }
+
+    @Test(arguments: [
+        gateRow("JSON", asked, answer("application/json", 19), .needsURL),
+        gateRow("JSON, to keep both", Stage.resuming { $0.onChange = .keepBoth }, answer("text/json", 19), .needsURL),
+        gateRow("JSON, to fail", Stage.resuming { $0.onChange = .fail }, answer("text/json", 19), .needsURL),
+        gateRow("JSON under a checksum", Stage.resuming { $0.hasChecksum = true }, answer("text/json", 19), .needsURL),
+        gateRow("JSON with a tag of its own", asked, answer("application/json", 19, ["ETag": "W/\"13\""]), .needsURL),
+        gateRow("JSON of no length", asked, answer("application/json", nil), .needsURL),
+        gateRow("long JSON", asked, answer("application/json", 400), .needsURL),
+        gateRow("XML of a store", asked, answer("application/xml", 49), .needsURL),
+        gateRow("a word of text", asked, answer("text/plain", 9), .needsURL),
+        gateRow("the same type, far smaller", asked, answer("application/zip", 9), .needsURL),
+        gateRow("no type, far smaller", asked, answer(nil, 9), .needsURL),
+        gateRow("HTML where no type was told", untyped, answer("text/html", 19), .needsURL),
+        gateRow("JSON where no type was told", untyped, answer("application/problem+json", 19), .needsURL),
+        gateRow("JSON where there was no validator", unvalidated, answer("application/json", 19), .needsURL),
+        gateRow("emptied, validators gone", asked, answer("application/zip", 0), .needsURL),
+        gateRow(
+            "a new version, far smaller", asked, answer("application/zip", 9, ["ETag": "\"v2\""]),
+            .restarted(.validatorChanged)),
+        gateRow(
+            "a new version of another type", asked, answer("application/gzip", 150, ["ETag": "\"v2\""]),
+            .withoutRange(.badRangeResponse)),
+        gateRow(
+            "a new version, longer and of another type", asked, answer("application/gzip", 250, ["ETag": "\"v2\""]),
+            .restarted(.validatorChanged)),
+        gateRow("no version told, ever", unvalidated, answer("application/zip", 200), .restarted(.noValidator)),
+    ])
+    func `what takes the place of bytes that are held looks like the file`(row: GateRow) {
         #expect(verdict(row) == row.expected)
     }
 

@@ -53,7 +53,7 @@ def draw(index: int, random: Random) -> Case:
     begins = lie is not None and lie.to == EVERY
     validators = random.choice(lie.validators) if lie else random.choice(tuple(VALIDATORS))
     if lie and lie.validators == STRONG and not begins and random.random() < 0.15:
-        validators = random.choice([name for name in VALIDATORS if name not in STRONG])
+        validators = random.choice([name for name in VALIDATORS if name not in (*STRONG, "coarse tag")])
     case = Case(
         lie=lie,
         manner=manner,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from . import table
-from .honest import OVERLAP_BYTES, Manner, Version
+from .honest import OVERLAP_BYTES, PROBE_BYTES, Manner, Version
 
 
 @dataclass
@@ -48,8 +48,6 @@ class Story:
     policy: str
     #: The version whose digest was given: old, now, or none.
     checksum: str | None
-    #: True when the client may look at bytes before those it wants and finds them the same.
-    overlap_is_same: bool = False
 
     @property
     def is_changed(self) -> bool:
@@ -72,6 +70,16 @@ class Story:
             return "different"
         return "same" if is_strong(self.old, self.manner) else "unproven"
 
+    @property
+    def overlap_bytes(self) -> int:
+        return PROBE_BYTES if self.is_probing else OVERLAP_BYTES
+
+    @property
+    def overlap_is_same(self) -> bool:
+        """True when the bytes before those that are missing are the same in both versions."""
+        since = max(0, self.held - self.overlap_bytes)
+        return self.old.data[since : self.held] == self.now.data[since : self.held]
+
     def change(self) -> End:
         """The file is another one, or cannot be proven the same."""
         if self.on_change == "fail":
@@ -86,7 +94,7 @@ class Story:
         if likeness == "different":
             return self.change()
         if likeness == "same":
-            return completed("now")
+            return self.joined_blindly() if self.manner.can_resume else completed("now")
         if self.is_trusting:
             return self.joined_blindly() if self.manner.can_resume else completed("now")
         is_probed = self.is_probing and self.overlap_is_same and self.manner.knows_total
@@ -95,7 +103,9 @@ class Story:
         return self.change()
 
     def joined_blindly(self) -> End:
-        """What is held and what comes are joined without proof, as the host has asked for."""
+        """What is held and what comes are joined where they meet in the same bytes."""
+        if self.is_changed and not self.overlap_is_same:
+            return self.change()
         return completed("now", "old", "mixed") | self.change() if self.is_changed else completed("now")
 
     def whole(self) -> End:
@@ -169,12 +179,9 @@ class Story:
         """Where the next request has to begin; empty where nothing lets it go on."""
         if not self.held or not self.manner.can_resume:
             return set()
-        if self.is_probing:
-            return {max(0, self.held - OVERLAP_BYTES)}
-        if not (is_strong(self.old, self.manner) or self.is_trusting):
+        if not (self.is_probing or is_strong(self.old, self.manner) or self.is_trusting):
             return set()
-        # Where no length is known, the last byte held, asked for once more, may prove to be the last of all.
-        return {self.held} if self.total_known else {self.held, self.held - 1}
+        return {max(0, self.held - self.overlap_bytes)}
 
     def identity(self) -> str | None:
         """What a resume relies on."""

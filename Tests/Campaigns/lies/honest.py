@@ -10,8 +10,10 @@ from .wire import Answer, Request
 TYPE = "application/octet-stream"
 DATE = "Tue, 01 Oct 2024 00:00:00 GMT"
 LATER = "Tue, 01 Oct 2024 10:00:00 GMT"
-#: How far back a client that compares an overlap may look: two versions that share it share more than this.
-OVERLAP_BYTES = 1 << 16
+#: How far back a client looks to compare what it holds with what comes.
+OVERLAP_BYTES = 1 << 14
+#: The same for one that has nothing else to go by: two versions that share the overlap share more than this.
+PROBE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ VALIDATORS: dict[str, tuple[tuple[str | None, str | None, str], tuple[str | None
     "fresh date": ((None, "Mon, 30 Sep 2024 23:59:59 GMT", DATE), (None, DATE, LATER)),
     "weak tag": (('W/"v1"', None, DATE), ('W/"v2"', None, LATER)),
     "nothing": ((None, None, DATE), (None, None, LATER)),
+    # As nginx, Apache, Caddy and lighttpd name two files of one second and size.
+    "coarse tag": (('"v1"', None, DATE), ('"v1"', None, LATER)),
 }
 STRONG = ("tag", "tag and date", "date")
 

@@ -13,7 +13,7 @@ from support import sha256
 from towline_client import JSON, RPCError, Timeout, Towline, clean_environment
 
 from .case import HOLDING, Case
-from .honest import OVERLAP_BYTES, VALIDATORS, Version, contents
+from .honest import VALIDATORS, Version, contents
 from .site import CaseSite
 from .verdict import MIB, TRIES, Verdict
 from .wire import Server, Stop
@@ -232,11 +232,8 @@ class Trial:
             ranged = later[0].asked if later else None
             if ranged is None:
                 self.verdict.held_otherwise, self.verdict.held = self.verdict.held, 0
-            elif not self.verdict.story(self.old, 1).is_probing:
-                # The last byte held may have been asked for once more.
-                self.verdict.held = min(self.verdict.held, ranged[0] + (ranged[0] == self.case.position - 1))
             elif ranged[0] > 0:
-                self.verdict.held = ranged[0] + OVERLAP_BYTES
+                self.verdict.held = ranged[0] + self.verdict.story(self.old, 1).overlap_bytes
 
     def remedy(self, host: Towline, done: JSON) -> None:
         """The server is honest now, and the download goes on."""

@@ -10,7 +10,7 @@ from towline_client import JSON
 
 from .case import Case
 from .ends import End, Story, failed
-from .honest import OVERLAP_BYTES, Version
+from .honest import Version
 from .site import CaseSite
 from .wire import Request
 
@@ -41,7 +41,6 @@ class Verdict:
     def story(self, old: Version, held: int) -> Story:
         case = self.case
         framing = case.first_framing or case.manner.framing
-        since = max(0, held - OVERLAP_BYTES)
         return Story(
             old=old,
             now=self.now,
@@ -51,7 +50,6 @@ class Verdict:
             on_change=case.on_change,
             policy=case.policy,
             checksum=case.checksum,
-            overlap_is_same=old.data[since:held] == self.now.data[since:held],
         )
 
     def file_requests(self) -> list[Request]:
