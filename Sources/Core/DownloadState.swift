@@ -84,7 +84,7 @@ package struct TransferOrigin: Equatable, Sendable {
         /// Nothing had to be transferred.
         case unchanged
     }
-    /// Why bytes that were held could not be used.
+    /// Why bytes that were held could not be used; or, where nothing had to be transferred, what tells that.
     package enum Why: String, Sendable, CaseIterable {
         case validatorChanged
         case totalChanged
@@ -100,6 +100,14 @@ package struct TransferOrigin: Equatable, Sendable {
         case overlapDiffers
         /// The redirects led to another host than before, where the validator is another and the length the same.
         case mirrorChanged
+        /// The file at the destination has the digest that was asked for.
+        case checksum
+        /// A record says that the file was fetched from there, and the server names the same validator and length.
+        case record
+        /// The server says that it has not changed.
+        case notModified
+        /// The server names its length and its time.
+        case sameLengthAndTime
     }
     package var mode: Mode
     package var offset: Int64

@@ -129,7 +129,7 @@ extension TransferOrigin.Why {
         switch self {
         case .validatorChanged, .totalChanged, .overlapDiffers, .mirrorChanged: true
         case .rangeIgnored, .rangeRejected, .badRangeResponse, .noValidator, .partialMissing, .partialDamaged,
-            .encodedResponse, .checksumMismatch:
+            .encodedResponse, .checksumMismatch, .checksum, .record, .notModified, .sameLengthAndTime:
             false
         }
     }

@@ -67,6 +67,10 @@ final class Download {
     var afterPublishing: [() -> Void] = []
     var digestCancellation: CancellationFlag?
     var isNaming = false
+    /// What stands at the destination and is being asked about: requests carry its conditions.
+    var look: ExistingLook?
+    /// What stood at the destination and is not the file: `ifExists: skip` replaces this alone.
+    var otherFile: ExaminedFile?
     /// Its partial is being removed.
     var isDiscarding = false
     /// An earlier process may have made its partial and been killed before the record told of it.

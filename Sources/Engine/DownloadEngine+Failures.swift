@@ -18,6 +18,7 @@ extension DownloadEngine {
             dropExchange(download)
         }
         download.bodyEnd = nil
+        download.look = nil
         download.digestCancellation?.cancel()
         download.digestCancellation = nil
         pumpPartial(download)

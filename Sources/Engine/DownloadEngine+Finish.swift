@@ -162,17 +162,27 @@ extension DownloadEngine {
         }
     }
 
-    private func publish(_ download: Download, _ file: OpenFile) {
+    /// - Parameter mode: nil to do as `ifExists` says.
+    func publish(_ download: Download, _ file: OpenFile, mode: PublishMode? = nil) {
         guard let partialPath = download.record.partialPath, let path = download.record.path else { return }
         download.isPublishing = true
         let publication = Publication(
             file: file,
             partialPath: partialPath,
             finalPath: path,
-            mode: publishMode(download),
+            mode: mode ?? publishMode(download),
             fileMode: 0o666 & ~fileModeMask
         )
-        submit(.publish(publication)) { [self] outcome in published(download, outcome) }
+        submit(.publish(publication)) { [self] outcome in
+            if mode == nil, download.record.ifExists == .skip, case .failed(let error) = outcome,
+                error.reason == .exists
+            {
+                return replaceOther(download, file, outcome)
+            }
+            download.record.optionsText = OptionsText.noting(
+                fileModifiedNanoseconds: file.finishedNanoseconds, in: download.record.optionsText)
+            published(download, outcome)
+        }
     }
 
     private func publishMode(_ download: Download) -> PublishMode {
@@ -183,7 +193,7 @@ extension DownloadEngine {
         }
     }
 
-    private func published(_ download: Download, _ outcome: FileOutcome) {
+    func published(_ download: Download, _ outcome: FileOutcome) {
         download.isPublishing = false
         switch outcome {
         case .published(let file):
@@ -224,7 +234,7 @@ extension DownloadEngine {
             case .notPublished:
                 // All bytes are durable: opening the partial finds nothing missing and finishes again.
                 download.record.isFinalizing = false
-                openPartial(download)
+                examineExisting(download)
             case .failed(let error): diskFailed(download, error)
             default: note(.error, "unexpected answer to a look for a file", download)
             }

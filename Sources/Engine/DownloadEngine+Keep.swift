@@ -27,7 +27,7 @@ extension DownloadEngine {
     private func retire(_ file: OpenFile, byteCount: Int64) {
         // Behind the writes that are on their way to it.
         submit(.truncate(file, to: byteCount)) { [self] _ in
-            submit(.syncForFinish(file, byteCount: 0)) { [self] outcome in
+            submit(.syncForFinish(file)) { [self] outcome in
                 if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, nil) }
                 close(file)
             }

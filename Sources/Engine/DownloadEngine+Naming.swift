@@ -44,14 +44,16 @@ extension DownloadEngine {
         let path = joined(directory, number == 0 ? name : FileName.numbered(name, number))
         let mayRename = download.record.ifExists == .rename && number < Self.maxNumber
         switch (status.atName, download.record.ifExists) {
-        case (.nothing, _), (.regular, .overwrite): claim(download, directory, name, number, path)
-        case (.regular, .skip): skip(download, path: path)
+        case (.nothing, _), (.regular, .overwrite), (.regular, .skip):
+            claim(download, directory, name, number, path, isTaken: status.atName != .nothing)
         case _ where mayRename: tryName(download, directory: directory, name: name, number: number + 1)
         default: nameRefused(download, DownloadFailure(.destinationConflict, "\(path) exists", isRetryable: false))
         }
     }
 
-    private func claim(_ download: Download, _ directory: String, _ name: String, _ number: Int, _ path: String) {
+    private func claim(
+        _ download: Download, _ directory: String, _ name: String, _ number: Int, _ path: String, isTaken: Bool
+    ) {
         submit(.claimDestination(id: download.id, path: path)) { [self] outcome in
             if download.record.state.isFinal {
                 download.isNaming = false
@@ -64,6 +66,7 @@ extension DownloadEngine {
                 download.record.path = path
                 download.record.partialPath = path + FileName.partialSuffix
                 markDirty(download)
+                if isTaken, download.record.ifExists == .skip { return lookFirst(download) }
                 // Bytes may have come meanwhile, or a pause.
                 pumpPartial(download)
                 quieted(download)
@@ -94,14 +97,14 @@ extension DownloadEngine {
         quieted(download)
     }
 
-    /// `ifExists: skip` met a file: nothing is to be downloaded.
-    private func skip(_ download: Download, path: String) {
-        download.isNaming = false
-        dropGathered(download)
-        stop(download)
-        download.record.path = path
-        download.record.transfer = TransferOrigin(mode: .unchanged, offset: 0)
-        change(download, to: .completed)
+    /// `ifExists: skip` met a file: before anything is made of what has come, that is looked at.
+    private func lookFirst(_ download: Download) {
+        countingLosses(of: download) {
+            dropExchange(download)
+            dropGathered(download)
+        }
+        download.bodyEnd = nil
+        if download.record.state == .active { examineExisting(download) }
         quieted(download)
     }
 

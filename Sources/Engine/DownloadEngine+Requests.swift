@@ -29,7 +29,7 @@ extension DownloadEngine {
         queue.add(download.id, host: host, priority: download.record.priority, place: place)
     }
 
-    /// It has a slot: opens what is held, or connects at once when nothing is.
+    /// It has a slot: goes to work.
     func begin(_ download: Download) {
         change(download, to: .active, phase: .connecting)
         download.quirks = RangeQuirks(maxOverlapByteCount: download.quirks.maxOverlapByteCount)
@@ -38,6 +38,11 @@ extension DownloadEngine {
         download.hasAskedEarlierLocation = false
         download.bodyEnd = nil
         if download.record.isFinalizing { return lookForPublished(download) }
+        examineExisting(download)
+    }
+
+    /// Opens what is held, or connects at once when nothing is.
+    func openOrConnect(_ download: Download) {
         if download.partial.file == nil, download.record.partial != nil {
             openPartial(download)
         } else {
@@ -63,6 +68,7 @@ extension DownloadEngine {
             let failure = DownloadFailure(.unsupportedUrl, "the recorded URL is not usable", isRetryable: false)
             return fail(download, failure)
         }
+        download.look = nil
         var quirks = download.quirks
         if brokenIfRangeOrigins.contains(source.origin) { quirks.isIfRangeBroken = true }
         let plan = ResumePlanner.plan(
@@ -81,7 +87,7 @@ extension DownloadEngine {
         }
     }
 
-    private func sendFirst(_ download: Download, to source: ParsedURL, asked: RangeRequest?, isNextPart: Bool) {
+    func sendFirst(_ download: Download, to source: ParsedURL, asked: RangeRequest?, isNextPart: Bool = false) {
         let range = asked.map { "bytes=\($0.fieldValue)" }
         download.trail.beginAttempt(atUnixMilliseconds: unixMilliseconds(), requestedRange: range)
         if !isNextPart { change(download, phase: .connecting) }
@@ -145,6 +151,7 @@ extension DownloadEngine {
         if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("User-Agent") }) {
             fields.append(HeaderField("User-Agent", download.options.userAgent ?? Self.userAgent))
         }
+        if let look = download.look { fields += look.file.conditions }
         if let ifRange = asked?.ifRange { fields.append(HeaderField("If-Range", ifRange)) }
         return fields
     }

@@ -144,12 +144,7 @@ extension DownloadEngine {
             if case .present(let volume)? = run.status?.directory { download.volume = volume }
             answerStart(download, isCreated: true, isResumed: run.taken != nil, reply)
             tell(download)
-            if case .regular? = run.status?.atName, download.record.ifExists == .skip {
-                download.record.transfer = TransferOrigin(mode: .unchanged, offset: 0)
-                change(download, to: .completed)
-            } else if download.record.state == .queued {
-                enqueue(download)
-            }
+            if download.record.state == .queued { enqueue(download) }
         case .started(.takenOver(let loaded)):
             let download = hold(loaded)
             download.record.intent = .run

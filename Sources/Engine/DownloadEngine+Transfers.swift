@@ -69,6 +69,7 @@ extension DownloadEngine {
     private func judge(_ download: Download, _ exchange: Exchange, _ head: ResponseHead) {
         addHop(download, exchange, head)
         download.offlineCount = 0
+        if let look = download.look, isJudged(download, exchange, head, look) { return }
         let decision = ResponseGate.decide(gateContext(download, exchange), head)
         if exchange.isAtEarlierLocation, !decision.goesOn { return leaveEarlierLocation(download) }
         guard case .accept(let plan) = decision else { return carryOut(decision, download, exchange) }
@@ -82,7 +83,8 @@ extension DownloadEngine {
     func gateContext(_ download: Download, _ exchange: Exchange) -> GateContext {
         var context = GateContext(
             entity: download.record.entity,
-            held: download.partial.submitted,
+            // The partial is not open yet while the file at the destination is asked about.
+            held: download.look == nil ? download.partial.submitted : download.partial.heldRanges,
             asked: exchange.asked,
             onChange: download.options.onChange,
             resumePolicy: download.options.resumePolicy,

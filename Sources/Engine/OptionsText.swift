@@ -54,6 +54,21 @@ enum OptionsText {
         }
     }
 
+    private static let fileModified = "fileModifiedNs"
+
+    /// The text with the time of the finished file in it, in nanoseconds since 1970.
+    static func noting(fileModifiedNanoseconds time: Int64?, in text: String) -> String {
+        var lines = text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("\(fileModified)=") }
+        if let time { lines.append("\(fileModified)=\(time)") }
+        return lines.joined(separator: "\n")
+    }
+
+    /// The time that was noted; nil when none was.
+    static func fileModifiedNanoseconds(_ text: String) -> Int64? {
+        let line = text.split(separator: "\n").first { $0.hasPrefix("\(fileModified)=") }
+        return line.flatMap { Int64($0.dropFirst(fileModified.utf8.count + 1)) }
+    }
+
     /// Just that, without reading the rest.
     static func isBackground(_ text: String) -> Bool {
         text.split(separator: "\n").contains("\(Name.background.rawValue)=1")

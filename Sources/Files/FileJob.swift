@@ -91,10 +91,14 @@ package enum FileJob: Sendable {
     case writeSmall(path: String, IOBuffer, replacesOrphan: Bool = false)
 
     /// As `checkpoint`, for a file with all its bytes; one with a hole before that length is `.altered`. → `.synchronized`
-    case syncForFinish(OpenFile, byteCount: Int64)
+    case syncForFinish(OpenFile, byteCount: Int64 = 0)
 
     /// Reads the whole file back. → `.digested`
     case digest(OpenFile, Checksum.Algorithm, cancellation: CancellationFlag)
+
+    /// Looks at the file that stands at a destination, no link followed, and reads it where its digest is wanted.
+    /// → `.examined`
+    case examine(path: String, digest: Checksum.Algorithm? = nil, cancellation: CancellationFlag)
 
     /// Gives a finished, synced file its final name and makes that durable; may be repeated when it failed or was
     /// interrupted half-way. → `.published`

@@ -25,6 +25,8 @@ package enum FileOutcome: Sendable {
     case marked
     case synchronized
     case digested(FileDigest)
+    /// Nil when there is no plain file.
+    case examined(ExaminedFile?)
     case published(PublishedFile)
     case notPublished
     case removed(Removal)
@@ -96,6 +98,23 @@ package struct PartialDescription: Equatable, Sendable {
     package var byteCount: Int64
     /// When it was made; nil where the file system does not keep that.
     package var birthNanoseconds: Int64?
+}
+
+/// A plain file as it stood at its name: what tells whether it is still the same one.
+package struct ExaminedFile: Equatable, Sendable {
+    package var identity: FileIdentity
+    package var byteCount: Int64
+    /// When its bytes changed last, in nanoseconds since 1970.
+    package var modifiedNanoseconds: Int64
+    /// Of its bytes, if it was asked for; nil also for a file that changed while it was read.
+    package var digest: FileDigest?
+
+    package init(identity: FileIdentity, byteCount: Int64, modifiedNanoseconds: Int64, digest: FileDigest? = nil) {
+        self.identity = identity
+        self.byteCount = byteCount
+        self.modifiedNanoseconds = modifiedNanoseconds
+        self.digest = digest
+    }
 }
 
 /// The digest of a file's bytes as they were read back.

@@ -118,6 +118,9 @@ package final class FileWorkers: Sendable {
             try lanes(of: file.volume).sync.submit(.job(job))
         case .digest:
             try hashLane().submit(job)
+        case .examine(_, let digest, _):
+            // Reading may take long.
+            if digest == nil { try pathLane().submit(job) } else { try hashLane().submit(job) }
         }
     }
 
@@ -172,6 +175,7 @@ extension FileJob {
         case .mark(let file, _): (.write, file.path)
         case .checkpoint(let file), .syncForFinish(let file, _): (.synchronize, file.path)
         case .writeSmall(let path, _, _): (.create, path)
+        case .examine(let path, _, _): (.inspect, path)
         case .digest(let file, _, _): (.digest, file.path)
         case .publish(let publication): (.publish, publication.partialPath)
         case .lookForPublished(let path, _, _, _): (.lookUp, path)

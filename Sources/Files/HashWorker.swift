@@ -11,12 +11,30 @@ struct HashWorker: LaneWorker {
 
     func perform(_ jobs: [TicketedJob]) {
         for job in jobs {
-            guard case .digest(let file, let algorithm, let cancellation) = job.job else { continue }
             let outcome = FileOutcome { () throws(FileError) in
-                .digested(try digest(file, algorithm, cancellation))
+                switch job.job {
+                case .digest(let file, let algorithm, let cancellation):
+                    .digested(try digest(file, algorithm, cancellation))
+                case .examine(let path, let algorithm?, let cancellation):
+                    .examined(try examine(path, algorithm, cancellation, in: job.scope))
+                default: preconditionFailure("the hash lane takes no other jobs")
+                }
             }
             results.send(FileResult(ticket: job.ticket, outcome: outcome))
         }
+    }
+
+    private func examine(
+        _ path: String, _ algorithm: Checksum.Algorithm, _ cancellation: CancellationFlag, in scope: PathScope
+    ) throws(FileError) -> ExaminedFile? {
+        guard let before = try examineFile(path, in: scope), let file = try openExamined(path, before, in: scope) else {
+            return nil
+        }
+        var found = before
+        let made = try digest(file, algorithm, cancellation)
+        // Bytes that changed meanwhile have no digest.
+        if try examineFile(path, in: scope) == before { found.digest = made }
+        return found
     }
 
     private func digest(

@@ -36,7 +36,10 @@ extension OpenFile {
     }
 
     /// From here on operations of others are not told from ours: the file gets its name and mode.
-    func stopWatching() { leftStatus = nil }
+    func stopWatching(_ handle: Handle) {
+        leftStatus = nil
+        if let status = try? handle.descriptor.status() { noteFinished(status.modifiedNanoseconds) }
+    }
 
     /// Fails with `.altered` when the file's bytes may have changed since an operation of ours.
     func checkUntouched(_ handle: Handle, for operation: FileError.Operation) throws(FileError) {

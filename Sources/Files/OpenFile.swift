@@ -28,6 +28,8 @@ package final class OpenFile: Sendable {
         var isNamed: Bool
         /// How an operation of ours left it; nil where nobody looks.
         var leftStatus: FileStatus?
+        /// Set once its bytes are whole and it gets its final name.
+        var finishedNanoseconds: Int64?
         /// Up to here its room is its own.
         var reservedByteCount: Int64 = 0
         /// What may be written beyond before the volume's room is looked at again.
@@ -90,6 +92,13 @@ package final class OpenFile: Sendable {
     var leftStatus: FileStatus? {
         get { state.withLock { $0.leftStatus } }
         set { state.withLock { $0.leftStatus = newValue } }
+    }
+
+    /// When the bytes of a published file changed last, in nanoseconds since 1970; nil before, and where that is not known.
+    package var finishedNanoseconds: Int64? { state.withLock { $0.finishedNanoseconds } }
+
+    func noteFinished(_ nanoseconds: Int64) {
+        state.withLock { $0.finishedNanoseconds = nanoseconds }
     }
 
     /// How many bytes from the first on have their room reserved.

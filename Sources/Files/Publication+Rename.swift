@@ -23,7 +23,7 @@ extension Publication {
             // Only a rename replaces.
             try file.giveName(partialPath)
         }
-        file.stopWatching()
+        file.stopWatching(handle)
         try setMode(handle)
         for path in mode.candidates(finalPath) where try isNamed || mode == .replace ? take(path) : giveName(path) {
             return PublishedFile(path: path, identity: file.identity)

@@ -45,7 +45,9 @@ struct TicketedJob: Sendable {
             .removed(try removeFile(path, identity: identity, byteCount: nil, in: scope))
         case .removeFinished(let path, let identity, let byteCount):
             .removed(try removeFile(path, identity: identity, byteCount: byteCount, in: scope))
-        case .publish, .lookForPublished, .checkpoint, .syncForFinish, .digest:
+        case .examine(let path, nil, _):
+            .examined(try examineFile(path, in: scope))
+        case .publish, .examine, .lookForPublished, .checkpoint, .syncForFinish, .digest:
             preconditionFailure("a job of more than one step belongs to the worker that knows the others")
         }
     }

@@ -6,6 +6,7 @@ enum RecordQuery: Int, CaseIterable {
     case lastRevision
     case byRequest
     case byPath
+    case finishedByPath
     case insert
     case update
     case updateProgress
@@ -42,6 +43,7 @@ enum RecordQuery: Int, CaseIterable {
         case .lastRevision: "SELECT max(revision) FROM download NOT INDEXED"
         case .byRequest: Self.select + "destinationKey=?1 AND url=?2 AND \(Schema.notFinal) ORDER BY sequence LIMIT 1"
         case .byPath: Self.select + "path=?1 AND path IS NOT NULL AND \(Schema.notFinal)"
+        case .finishedByPath: Self.select + "path=?1 AND \(Schema.finished) AND url=?2 ORDER BY sequence DESC LIMIT 1"
         case .insert: Self.insertion
         case .update: Self.replacement
         case .updateProgress:

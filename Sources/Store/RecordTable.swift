@@ -43,6 +43,14 @@ final class RecordTable {
         try first(.byPath) { statement throws(StoreError) in try statement.bind(1, path) }
     }
 
+    /// The latest completed download of the URL to that path whose file is known.
+    func findFinished(path: String, url: String) throws(StoreError) -> DownloadRecord? {
+        try first(.finishedByPath) { statement throws(StoreError) in
+            try statement.bind(1, path)
+            try statement.bind(2, url)
+        }
+    }
+
     func insert(_ record: DownloadRecord, owner: Int64, revision: Int64) throws(StoreError) {
         _ = try change(.insert) { statement throws(StoreError) in
             try statement.bind(record, owner: owner, sequence: revision, revision: revision)

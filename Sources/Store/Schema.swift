@@ -8,7 +8,7 @@ package enum Schema {
     package static let applicationID: Int64 = 0x746f_776c
 
     /// Statements that lead from version n to n + 1; published ones never change.
-    static let migrations: [String] = [first, second, third]
+    static let migrations: [String] = [first, second, third, fourth]
 
     /// Downloads that are not final.  Indexes and queries must say it alike to fit together.
     static let notFinal = "state NOT IN ('completed','failed','canceled')"
@@ -58,6 +58,13 @@ package enum Schema {
         let values = checks.map { "\($0.column)=\($0.call(\.name))" }
         return columns.joined(separator: "\n") + "\nUPDATE download SET \(values.joined(separator: ","));"
     }
+
+    private static let fourth = """
+        CREATE INDEX IF NOT EXISTS downloadFinished ON download(path) WHERE \(finished);
+        """
+
+    /// Completed downloads whose file is known.  Index and query must say it alike to fit together.
+    static let finished = "path IS NOT NULL AND state='completed' AND finishedInode IS NOT NULL"
 
     /// What a database is to this program.
     enum Standing: Equatable {

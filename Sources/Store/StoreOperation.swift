@@ -91,6 +91,8 @@ package enum StoreOperation: Sendable {
     case delete(id: String)
     /// → `.loaded`, `.notFound`
     case get(id: String)
+    /// The latest completed download of the URL to that path whose file is known.  → `.loaded`, `.notFound`
+    case getFinished(path: String, url: String)
     /// → `.page`, `.invalidCursor`, `.cursorExpired`
     case list(ListQuery)
     /// → `.counted`
@@ -109,7 +111,7 @@ package enum StoreOperation: Sendable {
 
     var isRead: Bool {
         switch self {
-        case .get, .list, .counts, .handovers, .resumeKeys: true
+        case .get, .getFinished, .list, .counts, .handovers, .resumeKeys: true
         default: false
         }
     }

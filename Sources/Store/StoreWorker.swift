@@ -138,6 +138,8 @@ final class StoreWorker {
         case .release(let id): return try release(id)
         case .delete(let id): return try delete(id)
         case .get(let id): return try table.find(id: id).map { .loaded(load($0)) } ?? .notFound
+        case .getFinished(let path, let url):
+            return try table.findFinished(path: path, url: url).map { .loaded(load($0)) } ?? .notFound
         case .list(let query): return try list(query)
         case .counts: return .counted(try counts())
         case .resumeKeys(let makes): return .resumeKeys(makes ? resumeKeys.made() : resumeKeys.existing())

@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 
 SEND_BUFFER = 65_536
 CHUNK = 16_384
@@ -53,6 +54,8 @@ class Behaviour:
     gate: threading.Event | None = None
     #: body bytes a second
     rate: int | None = None
+    #: 304 where If-None-Match names the ETag, or If-Modified-Since is no earlier than Last-Modified
+    conditional: bool = False
     #: the head is sent only when this gate is open
     hold_head: threading.Event | None = None
 
@@ -248,7 +251,7 @@ class ScriptedServer:
         keep = not (behaviour.no_length and not behaviour.chunked)
         if behaviour.chunked:
             fields.append(("Transfer-Encoding", "chunked"))
-        elif keep:
+        elif keep and status != 304:
             fields.append(("Content-Length", str(len(body))))
         else:
             fields.append(("Connection", "close"))
@@ -267,6 +270,8 @@ class ScriptedServer:
             return behaviour.status or 302, b"", [("Location", behaviour.location)]
         if behaviour.status is not None and behaviour.status not in (200, 206):
             return behaviour.status, behaviour.body or b"", []
+        if behaviour.conditional and self._not_modified(request, resource):
+            return 304, b"", []
         data = resource.data if behaviour.body is None else behaviour.body
         if behaviour.bare:
             return behaviour.status or 200, data, []
@@ -305,6 +310,15 @@ class ScriptedServer:
         if named:
             fields.append(("Content-Range", named))
         return 206, data[start : end + 1], fields
+
+    @staticmethod
+    def _not_modified(request: Request, resource: Resource) -> bool:
+        tags, date = request.headers.get("if-none-match"), request.headers.get("if-modified-since")
+        if tags is not None:
+            return resource.etag is not None and tags.removeprefix("W/") == resource.etag.removeprefix("W/")
+        if date is None or resource.last_modified is None:
+            return False
+        return parsedate_to_datetime(date) >= parsedate_to_datetime(resource.last_modified)
 
     @staticmethod
     def _still_valid(if_range: str, resource: Resource) -> bool:

@@ -321,15 +321,6 @@ def test_an_existing_file_is_kept_beside_a_new_name(
     assert Path(done["path"]).read_bytes() == b"new"
 
 
-def test_an_existing_file_can_be_left_alone(host: Towline, server: ScriptedServer, work: Path) -> None:
-    (work / "f").write_bytes(b"old")
-    server.add("/f", b"new")
-    done = fetch(host, server.url("/f"), work / "f", ifExists="skip")
-    assert (done["state"], done["transfer"]["mode"]) == ("completed", "unchanged")
-    assert (work / "f").read_bytes() == b"old"
-    assert server.body_sent("/f") == 0
-
-
 def test_a_file_that_appears_meanwhile_is_not_overwritten(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:

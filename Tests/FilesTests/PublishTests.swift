@@ -185,7 +185,7 @@ import Testing
                 shop.submit(.writeSmall(path: shop.path($0 + ".towline"), buffer("data of \($0)")), volume: volume)
             }
             let files = try made.map { try shop.result($0).outcome.opened().file }
-            let synced = files.map { shop.submit(.syncForFinish($0, byteCount: 0)) }
+            let synced = files.map { shop.submit(.syncForFinish($0)) }
             for ticket in synced { #expect(try shop.result(ticket).outcome.isSynchronized) }
             let published = zip(files, names).map { file, name in
                 shop.submit(

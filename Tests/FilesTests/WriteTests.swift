@@ -96,8 +96,7 @@ private final class RecordingSink: MarkSink {
             #expect(first == FileError(.write, file.path, .system(.badDescriptor)))
 
             let later: [FileJob] = [
-                .write(file, buffer("more"), offset: 3, mark: mark), .checkpoint(file),
-                .syncForFinish(file, byteCount: 0),
+                .write(file, buffer("more"), offset: 3, mark: mark), .checkpoint(file), .syncForFinish(file),
                 .truncate(file, to: 0),
                 .publish(
                     Publication(

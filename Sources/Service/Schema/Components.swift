@@ -45,7 +45,7 @@ enum Components {
                 .always(
                     "why",
                     .nullable(.choice(TransferOrigin.Why.self)),
-                    "Why bytes that were held could not be used."
+                    "Why bytes that were held could not be used; with unchanged, what tells that the file there is the one."
                 ),
                 .always(
                     "identity",

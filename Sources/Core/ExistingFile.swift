@@ -1,0 +1,127 @@
+/// A file that stands at a destination, where `ifExists: skip` asks whether it is the one to be downloaded.
+package struct ExistingFile: Equatable, Sendable {
+    package var byteCount: Int64
+    /// When its bytes changed last, in seconds since 1970.
+    package var modifiedSeconds: Int64
+    /// What it is, as a record of its download says; nil when there is none, or the file has changed since.
+    package var entity: Entity?
+    /// The server said that it has not changed, and not how long it is: it is asked for that alone.
+    package var isAskedForLength: Bool
+
+    package init(byteCount: Int64, modifiedSeconds: Int64, entity: Entity? = nil, isAskedForLength: Bool = false) {
+        self.byteCount = byteCount
+        self.modifiedSeconds = modifiedSeconds
+        self.entity = entity
+        self.isAskedForLength = isAskedForLength
+    }
+
+    /// What an answer says of it.
+    package enum Verdict: Equatable, Sendable {
+        /// It is the one; nothing has to be fetched.
+        case unchanged(TransferOrigin.Why)
+        /// It may be: ask once more, without conditions, for the length.
+        case askForLength
+        /// It is not; the answer is the file.
+        case different
+        /// The answer says nothing about it.
+        case none
+    }
+
+    /// What makes the request conditional (RFC 9110, 13.1): validators of the record, else the file's own time.
+    package var conditions: [HeaderField] {
+        if isAskedForLength { return [] }
+        var fields: [HeaderField] = []
+        if let etag = entity?.etag { fields.append(HeaderField("If-None-Match", etag)) }
+        if let date = entity?.lastModified ?? HTTPDateText.text(seconds: modifiedSeconds) {
+            fields.append(HeaderField("If-Modified-Since", date))
+        }
+        return fields
+    }
+
+    /// Judges the head of a response to a request with `conditions`.
+    ///
+    /// - Parameter evidence: tells a compressed file from a compressed answer.
+    package func verdict(_ head: ResponseHead, evidence: ContentCoding.Evidence = ContentCoding.Evidence()) -> Verdict {
+        switch head.status {
+        case 304: notModified(head)
+        case 200, 203: whole(head, evidence)
+        default: .none
+        }
+    }
+
+    /// 304: for a validator of ours it says all; for a time it says nothing of what stands here, such as a file cut short.
+    private func notModified(_ head: ResponseHead) -> Verdict {
+        if isAskedForLength { return .unchanged(.notModified) }
+        if let entity, entity.etag != nil || entity.lastModified != nil {
+            let etag = head.value("ETag")
+            guard let known = entity.etag, let etag, !EntityTag.isWeaklyEqual(known, etag) else {
+                return .unchanged(.notModified)
+            }
+            return .askForLength
+        }
+        let length = try? ContentLength.parse(head.values("Content-Length"))
+        return length == byteCount && byteCount > 0 ? .unchanged(.notModified) : .askForLength
+    }
+
+    private func whole(_ head: ResponseHead, _ evidence: ContentCoding.Evidence) -> Verdict {
+        // The length of a compressed answer is not the file's.
+        guard ContentCoding.compression(head, evidence: evidence) == nil,
+            let length = (try? BodyFraming(head))?.byteCount, length == byteCount
+        else { return .different }
+        if isAskedForLength { return .unchanged(.notModified) }
+        if let entity {
+            switch entity.likeness(to: Entity(head, totalByteCount: length)) {
+            case .same: return .unchanged(.record)
+            case .different: return .different
+            case .unproven: break
+            }
+            let other = Entity(head, totalByteCount: length)
+            if entity.etag ?? entity.lastModified != nil, entity.etag == other.etag,
+                entity.lastModified == other.lastModified
+            {
+                return .unchanged(.record)
+            }
+        }
+        return head.lastModifiedSeconds == modifiedSeconds ? .unchanged(.sameLengthAndTime) : .different
+    }
+}
+
+extension EntityTag {
+    /// The weak comparison (RFC 9110, 8.8.3.2).
+    static func isWeaklyEqual(_ first: String, _ second: String) -> Bool {
+        opaque(first).elementsEqual(opaque(second))
+    }
+
+    private static func opaque(_ tag: String) -> Substring.UTF8View {
+        tag.hasPrefix("W/") ? tag.dropFirst(2).utf8 : tag[...].utf8
+    }
+}
+
+/// Dates as requests carry them.
+package enum HTTPDateText {
+    private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// The IMF-fixdate of a time in seconds since 1970; nil before that, and after the year 9999 (RFC 9110, 5.6.7).
+    package static func text(seconds: Int64) -> String? {
+        guard (0..<253_402_300_800).contains(seconds) else { return nil }
+        let day = Int(seconds / 86_400)
+        let second = Int(seconds % 86_400)
+        // Days in eras of 400 years that begin on 1 March.
+        let shifted = day + 719_468
+        let dayOfEra = shifted % 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
+        let year = yearOfEra + shifted / 146_097 * 400 + (month >= 10 ? 1 : 0)
+        let date = "\(padded(dayOfMonth, 2)) \(months[(month + 2) % 12]) \(padded(year, 4))"
+        let time = "\(padded(second / 3_600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
+        return "\(days[day % 7]), \(date) \(time) GMT"
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
