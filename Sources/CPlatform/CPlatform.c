@@ -2,12 +2,15 @@
 #include "CPlatform.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <iconv.h>
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
@@ -65,6 +68,10 @@ int cplatform_lock(int fd, int kind, bool wait) {
     struct flock lock = {.l_type = (short)kind, .l_whence = SEEK_SET};
     return fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
 }
+int cplatform_lock_range(int fd, int kind, int64_t start, int64_t length) {
+    struct flock lock = {.l_type = (short)kind, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
+    return fcntl(fd, F_OFD_SETLK, &lock);
+}
 int cplatform_is_locked(int fd) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -1;
@@ -121,6 +128,17 @@ int cplatform_give_name(int fd, int directory, const char *name) {
 }
 int cplatform_file_kind(mode_t mode) { return S_ISREG(mode) ? 1 : S_ISDIR(mode) ? 2 : S_ISLNK(mode) ? 3 : 4; }
 void cplatform_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
+bool cplatform_is_private_group(gid_t group) {
+    char space[4096], more[4096];
+    struct group entry, *found = NULL;
+    struct passwd owner, *user = NULL;
+    if (getgrgid_r(group, &entry, space, sizeof space, &found) != 0 || !found) return false;
+    if (getpwuid_r(geteuid(), &owner, more, sizeof more, &user) != 0 || !user) return false;
+    if (user->pw_gid != group || strcmp(user->pw_name, found->gr_name) != 0) return false;
+    for (char **member = found->gr_mem; *member; member++)
+        if (strcmp(*member, user->pw_name) != 0) return false;
+    return true;
+}
 /* umask(2) can only be read by setting it, which would race with threads that create files: ask the kernel instead. */
 mode_t cplatform_umask(void) {
     char line[128];

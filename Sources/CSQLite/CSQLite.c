@@ -36,6 +36,21 @@ int csqlite_set_busy_limit(sqlite3 *database, int limit_milliseconds) {
     return sqlite3_busy_handler(database, wait_shortly, (void *)(intptr_t)limit_milliseconds);
 }
 
+/* What a database may hold besides tables is switched off: none of ours has it. */
+int csqlite_harden(sqlite3 *database) {
+    static const int settings[][2] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        {SQLITE_DBCONFIG_ENABLE_FKEY, 0},    {SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+    };
+    for (size_t index = 0; index < sizeof settings / sizeof *settings; index++) {
+        int code = sqlite3_db_config(database, settings[index][0], settings[index][1], (int *)0);
+        if (code != SQLITE_OK) return code;
+    }
+    return SQLITE_OK;
+}
+
 int csqlite_set_checkpoints_on_close(sqlite3 *database, bool checkpoints) {
     return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, checkpoints ? 0 : 1, (int *)0);
 }

@@ -152,6 +152,10 @@ extension DownloadEngine {
     func takeStoreResults() {
         for result in store.results.takeAll() {
             completedStoreTicket = max(completedStoreTicket, result.ticket)
+            if case .failed(let error) = result.outcome, error.isFilesGone, !isStateGoneTold {
+                isStateGoneTold = true
+                note(.error, error.message, nil)
+            }
             storeHandlers.removeValue(forKey: result.ticket)?(result.outcome)
         }
     }

@@ -94,6 +94,8 @@ package actor DownloadEngine: LoopOwner {
     var dirty: [Download] = []
     /// Downloads whose last save failed, to be saved again.
     var unsaved: [Download] = []
+    /// The log says that somebody has taken the state away.
+    var isStateGoneTold = false
     var lastStoreTicket: UInt64 = 0
     var completedStoreTicket: UInt64 = 0
     var storeHandlers: [UInt64: (StoreOutcome) -> Void] = [:]

@@ -16,6 +16,7 @@ package struct FileStatus: Equatable, Sendable {
     package var allocatedByteCount: Int64
     package var linkCount: UInt64
     package var userID: UInt32
+    package var groupID: UInt32
     package var mode: UInt32
     /// When its bytes changed last, in nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
@@ -35,6 +36,7 @@ package struct FileStatus: Equatable, Sendable {
         allocatedByteCount = Int64(status.st_blocks) * 512
         linkCount = UInt64(status.st_nlink)
         userID = status.st_uid
+        groupID = status.st_gid
         mode = status.st_mode
         modifiedNanoseconds = Self.nanoseconds(status.st_mtim)
         changedNanoseconds = Self.nanoseconds(status.st_ctim)
@@ -236,19 +238,31 @@ package struct FileDescriptor: ~Copyable, Sendable {
         case shared
         case exclusive
         case none
+
+        fileprivate var flag: Int32 {
+            switch self {
+            case .shared: F_RDLCK
+            case .exclusive: F_WRLCK
+            case .none: F_UNLCK
+            }
+        }
     }
 
     /// Takes or gives up the open file's lock; false when somebody else's lock is in the way.  C: F_OFD_SETLK, fcntl(2)
     package borrowing func lock(_ kind: LockKind, wait: Bool = false) throws(Errno) -> Bool {
         let raw = raw
+        return try Self.isLockHad { cplatform_lock(raw, kind.flag, wait) }
+    }
+
+    /// Takes or gives up the lock of some bytes, as `lock(_:wait:)` does that of all; never waits.
+    package borrowing func lock(_ kind: LockKind, at offset: Int64, byteCount: Int64) throws(Errno) -> Bool {
+        let raw = raw
+        return try Self.isLockHad { cplatform_lock_range(raw, kind.flag, offset, byteCount) }
+    }
+
+    private static func isLockHad(_ body: () -> Int32) throws(Errno) -> Bool {
         do throws(Errno) {
-            _ = try valueOrErrno {
-                switch kind {
-                case .shared: cplatform_lock(raw, F_RDLCK, wait)
-                case .exclusive: cplatform_lock(raw, F_WRLCK, wait)
-                case .none: cplatform_lock(raw, F_UNLCK, wait)
-                }
-            }
+            _ = try valueOrErrno(body)
             return true
         } catch {
             if error == .wouldBlock || error == .accessDenied { return false }

@@ -58,6 +58,12 @@ package func currentDirectory() throws(Errno) -> String {
     return unsafe String(cString: path)
 }
 
+/// Whose rights this process has.  C: geteuid(2)
+package func effectiveUserID() -> UInt32 { geteuid() }
+
+/// True for a group of which nobody but this process's user is a member.  C: getgrgid(3)
+package func isPrivateGroup(_ groupID: UInt32) -> Bool { cplatform_is_private_group(groupID) }
+
 /// The process's file mode creation mask.
 package func fileModeMask() -> UInt32 { cplatform_umask() }
 

@@ -5,6 +5,8 @@ internal import CSQLite
 /// Opening changes nothing in the file: `beginService` does.
 @safe package struct Database: ~Copyable {
     private let raw: OpaquePointer
+    /// SQLite's own until the connection is closed; nil where it could not be had.
+    private let indexGuard: OpaquePointer?
 
     /// Opens the file, or makes it with the mode of another one.
     ///
@@ -22,7 +24,13 @@ internal import CSQLite
             defer { _ = unsafe sqlite3_close_v2(handle) }
             throw unsafe Self.failure(handle, code)
         }
+        let hardened = unsafe csqlite_harden(handle)
+        guard hardened == SQLITE_OK else {
+            defer { _ = unsafe sqlite3_close_v2(handle) }
+            throw unsafe Self.failure(handle, hardened)
+        }
         unsafe raw = handle
+        unsafe indexGuard = unsafe csqlite_guard_new(handle)
         _ = unsafe csqlite_set_busy_limit(handle, busyLimitMilliseconds)
         _ = unsafe csqlite_add_row_check(handle)
         // A length that is garbage must not cost a gigabyte.
@@ -38,7 +46,9 @@ internal import CSQLite
         try run("PRAGMA journal_mode=WAL")
         try run("PRAGMA synchronous=FULL")
         try run("PRAGMA temp_store=MEMORY")
-        try run("PRAGMA trusted_schema=OFF")
+        // A file that is cut must not kill us; and no record is to be held against a rule that is not ours.
+        try run("PRAGMA mmap_size=0")
+        try run("PRAGMA ignore_check_constraints=ON")
         // A burst may grow the log; a later checkpoint gives the room back.
         try run("PRAGMA journal_size_limit=16777216")
         _ = unsafe csqlite_set_checkpoints_on_close(raw, true)
@@ -77,6 +87,29 @@ internal import CSQLite
     /// True when the file could only be opened for reading: then even `BEGIN IMMEDIATE` takes no write lock, and succeeds.
     borrowing func isReadOnly() -> Bool {
         unsafe sqlite3_db_readonly(raw, "main") == 1
+    }
+
+    /// True once memory that SQLite shares with other processes has turned out to be gone: then nothing that it says holds.
+    borrowing func hasLostIndex() -> Bool {
+        guard let indexGuard = unsafe indexGuard else { return false }
+        return unsafe csqlite_guard_is_cut(indexGuard)
+    }
+
+    /// How long the file of that memory must be.
+    borrowing func indexByteCount() -> Int64 {
+        guard let indexGuard = unsafe indexGuard else { return 0 }
+        return unsafe csqlite_guard_mapped_byte_count(indexGuard)
+    }
+
+    /// How long the log must be at least at this moment.
+    borrowing func logByteCount() -> Int64 {
+        guard let indexGuard = unsafe indexGuard else { return 0 }
+        return unsafe csqlite_guard_log_byte_count(indexGuard)
+    }
+
+    /// Lets the connection be closed without a look at the log.
+    borrowing func leaveLog() {
+        _ = unsafe csqlite_set_checkpoints_on_close(raw, false)
     }
 
     package borrowing func isInTransaction() -> Bool {

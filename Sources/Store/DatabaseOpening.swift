@@ -160,15 +160,19 @@ struct DatabaseOpening {
         let database = try storage { () throws(StoreError) in
             try Database(path: path, modeSource: directory.lockPath, busyLimitMilliseconds: busyLimitMilliseconds)
         }
+        let schema = try storage { () throws(StoreError) in try SchemaCheck() }
         let standing = try storage { () throws(StoreError) in try Schema.standing(of: database) }
         if let refusal = refusal(standing) { throw .refused(refusal) }
         try storage { () throws(StoreError) in
+            if standing != .older(0) { try schema.checkObjects(of: database) }
             try database.beginService()
             // SQLite opens a file that it cannot write for reading alone, and says so only now.
             try database.run("BEGIN IMMEDIATE; ROLLBACK")
             if database.isReadOnly() { throw .readOnly }
             if case .older(let version) = standing { try Schema.migrate(database, from: version) }
+            try schema.checkColumns(of: database)
             if directory.isSole { try check(database) }
+            if database.hasLostIndex() { throw .indexLost }
         }
         return database
     }

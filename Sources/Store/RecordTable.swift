@@ -18,6 +18,14 @@ final class RecordTable {
 
     var isInTransaction: Bool { database.isInTransaction() }
 
+    /// True once what SQLite says is not to be believed.
+    var hasLostIndex: Bool { database.hasLostIndex() }
+    var indexByteCount: Int64 { database.indexByteCount() }
+    var logByteCount: Int64 { database.logByteCount() }
+
+    /// Lets it go without a look at the log.
+    func leaveLog() { database.leaveLog() }
+
     func run(_ sql: String) throws(StoreError) { try database.run(sql) }
 
     // MARK: Rows

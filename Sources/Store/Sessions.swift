@@ -76,7 +76,7 @@ package struct Sessions: Sendable {
         try? removeFile(path(number))
     }
 
-    private func path(_ number: Int64) -> String {
+    func path(_ number: Int64) -> String {
         directory + "/\(number)"
     }
 }

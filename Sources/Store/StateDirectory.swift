@@ -59,7 +59,9 @@ package final class StateDirectory: Sendable {
         }
         do throws(Errno) {
             let sessions = path + "/sessions"
-            if isSole, let status = try? FileStatus(path: sessions), status.kind != .directory {
+            if let status = try? FileStatus(path: sessions), status.kind != .directory {
+                // A link to a directory would be followed.
+                guard isSole else { throw .notDirectory }
                 strangers.append(try PathRepair.setAside(sessions))
             }
             try makeDirectory(sessions, mode: 0o700)
@@ -96,13 +98,17 @@ package final class StateDirectory: Sendable {
     ) throws(StateDirectoryError) -> FileDescriptor {
         do throws(Errno) {
             try makeDirectories(path, mode: 0o700)
+        } catch {
+            throw StateDirectoryError(path: path, making: error)
+        }
+        try StateOwnership.check(path)
+        do throws(Errno) {
             let lockPath = path + "/state.lock"
             // Nobody alive has his lock on what is no plain file.
             if let target = try PathRepair.setAsideUnlessRegular(lockPath) { strangers.append(target) }
             return try FileDescriptor(open: lockPath, flags: O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
         } catch {
-            let kind: StateDirectoryError.Kind = error == .notDirectory ? .notDirectory : .cannotCreate
-            throw StateDirectoryError(kind, path: path, doing: "create or use the state directory", error)
+            throw StateDirectoryError(path: path, making: error)
         }
     }
 

@@ -7,6 +7,8 @@ package struct StateDirectoryError: Error, Equatable, Sendable {
         case noHomeDirectory
         case cannotCreate
         case notDirectory
+        /// It, or a file in it, is another user's or may be written by others.
+        case notOurs
         case networkFileSystem
         case inUse
         case futureSchema
@@ -29,6 +31,11 @@ package struct StateDirectoryError: Error, Equatable, Sendable {
     init(_ kind: Kind = .cannotCreate, path: String, doing what: String, _ error: Errno) {
         self.init(
             kind, path: path, "cannot \(what) \(path): \(error.message); use --state-dir to name another directory")
+    }
+
+    init(path: String, making error: Errno) {
+        let kind: Kind = error == .notDirectory ? .notDirectory : .cannotCreate
+        self.init(kind, path: path, doing: "create or use the state directory", error)
     }
 
     init(database path: String, _ error: StoreError) {

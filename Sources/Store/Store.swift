@@ -135,7 +135,7 @@ private func serve(
             scope: configuration.scope,
             resumeKeys: ResumeKeys(
                 paths: [configuration.resumeKeyPath, directory.resumeKeyPath].compactMap { $0 }),
-            deadSessions: opening.deadSessions)
+            busyLimitMilliseconds: configuration.busyLimitMilliseconds, deadSessions: opening.deadSessions)
         opened.send(.ready(opening.diagnostics))
     } catch {
         sessions.remove(session.number)

@@ -55,6 +55,24 @@ extension StoreError {
     static let readOnly = StoreError(
         code: SQLITE_READONLY, extendedCode: SQLITE_READONLY, message: "it cannot be opened for writing")
 
+    /// The files of the database are gone, or others stand in their places: nothing can be stored any more.
+    static func filesGone(_ path: String) -> StoreError {
+        StoreError(
+            code: SQLITE_IOERR, extendedCode: filesGoneCode,
+            message:
+                "\(path) was removed, replaced or cut while it was in use, and nothing can be stored any more; end this "
+                + "process, and start it again")
+    }
+
+    /// The memory that the processes share was cut, again and again.
+    static let indexLost = StoreError(
+        code: SQLITE_IOERR, extendedCode: SQLITE_IOERR, message: "the index of the database's log was cut while in use")
+
+    private static let filesGoneCode = SQLITE_IOERR | 127 << 8
+
+    /// True for `filesGone`.
+    package var isFilesGone: Bool { extendedCode == Self.filesGoneCode }
+
     /// What a check found, as the error that SQLite would have met later.
     static func damaged(_ message: String) -> StoreError {
         StoreError(code: SQLITE_CORRUPT, extendedCode: SQLITE_CORRUPT, message: message)

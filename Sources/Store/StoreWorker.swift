@@ -9,12 +9,21 @@ final class StoreWorker {
     /// Dead sessions' files that one start clears away.
     static let maxRemovedSessionCount = 1_000
 
-    let table: RecordTable
+    /// The open database; throws while there is none.
+    var table: RecordTable {
+        get throws(StoreError) {
+            guard let opened else { throw .indexLost }
+            return opened
+        }
+    }
     let session: Int64
     let sessions: Sessions
     let scope: PathScope
     private let directory: StateDirectory
     private let resumeKeys: ResumeKeys
+    private let busyLimitMilliseconds: Int32
+    private var opened: RecordTable?
+    private var files: DatabaseFiles
 
     // Of the current transaction.
     private var deadline: Int64 = 0
@@ -28,11 +37,14 @@ final class StoreWorker {
 
     init(
         table: RecordTable, session: Int64, sessions: Sessions, directory: StateDirectory, scope: PathScope,
-        resumeKeys: ResumeKeys, deadSessions: Set<Int64>
+        resumeKeys: ResumeKeys, busyLimitMilliseconds: Int32, deadSessions: Set<Int64>
     ) {
         self.resumeKeys = resumeKeys
         dead = deadSessions
-        self.table = table
+        opened = table
+        let others = [directory.lockPath, sessions.path(session)]
+        files = DatabaseFiles(path: directory.databasePath, others: others)
+        self.busyLimitMilliseconds = busyLimitMilliseconds
         self.session = session
         self.sessions = sessions
         self.scope = scope
@@ -48,29 +60,82 @@ final class StoreWorker {
         guard let first = jobs.first else { return [] }
         let isRead = first.operation.isRead
         let candidates = isRead ? jobs.prefix { $0.operation.isRead } : jobs
+        return tryTransaction(candidates, isRead: isRead) { [self] count, error in
+            // Nothing of it was committed: what was read in memory that is gone may be wrong, and so may the error.
+            guard opened?.hasLostIndex ?? true || error == .indexLost else {
+                return failure(of: candidates.prefix(count), error)
+            }
+            rollback()
+            return tryTransaction(candidates, isRead: isRead) { failure(of: candidates.prefix($0), $1) }
+        }
+    }
+
+    /// - Parameter failed: gets how many of the jobs were tried, and why nothing came of them.
+    private func tryTransaction(
+        _ candidates: ArraySlice<StoreJob>, isRead: Bool, failed: (Int, StoreError) -> [StoreResult]
+    ) -> [StoreResult] {
         do throws(StoreError) {
+            try prepareFiles()
             try begin(isRead: isRead)
         } catch {
             // Each further try might wait the whole busy limit: all of them fail now.
-            return failure(of: candidates, error)
+            return failed(candidates.count, error)
         }
         var results: [StoreResult] = []
         var triedCount = 0
+        // What a commit that failed has left, only the next look tells.
+        var isCommitting = false
         do throws(StoreError) {
             for job in candidates {
                 triedCount += 1
                 results.append(StoreResult(ticket: job.ticket, outcome: try perform(job.operation)))
                 if isPastDeadline { break }
             }
+            try checkFiles()
+            isCommitting = true
             try commit()
-            if table.hasMetDamage {
-                table.hasMetDamage = false
+            if let opened, opened.hasMetDamage {
+                opened.hasMetDamage = false
                 directory.requestCheck()
             }
             return results
         } catch {
-            return failure(of: candidates.prefix(triedCount), error)
+            return isCommitting ? failure(of: candidates.prefix(triedCount), error) : failed(triedCount, error)
         }
+    }
+
+    // MARK: Files
+
+    /// Makes the index anew if it was taken or cut; throws when the database itself is gone.
+    private func prepareFiles() throws(StoreError) {
+        do throws(StoreError) {
+            try checkFiles()
+        } catch {
+            guard error == .indexLost else { throw error }
+            try reopen()
+        }
+    }
+
+    private func checkFiles() throws(StoreError) {
+        let trouble = files.trouble(indexByteCount: opened?.indexByteCount ?? 0) { [opened] in opened?.logByteCount ?? 0
+        }
+        switch trouble {
+        case .gone(let path): throw .filesGone(path)
+        case .indexLost: throw .indexLost
+        case nil: if opened?.hasLostIndex ?? true { throw .indexLost }
+        }
+    }
+
+    private func reopen() throws(StoreError) {
+        opened?.leaveLog()
+        opened = nil
+        try files.invalidateIndex(limitMilliseconds: busyLimitMilliseconds)
+        let database = try Database(
+            path: directory.databasePath, modeSource: directory.lockPath, busyLimitMilliseconds: busyLimitMilliseconds)
+        try database.beginService()
+        try database.run("BEGIN IMMEDIATE; ROLLBACK")
+        opened = RecordTable(database)
+        files.noteIndex()
     }
 
     var isPastDeadline: Bool { monotonicNanoseconds() >= deadline }
@@ -122,7 +187,7 @@ final class StoreWorker {
     }
 
     private func rollback() {
-        if table.isInTransaction { try? table.run("ROLLBACK") }
+        if let opened, opened.isInTransaction { try? opened.run("ROLLBACK") }
     }
 
     // MARK: Operations

@@ -78,12 +78,10 @@ import Testing
             busyLimitMilliseconds: 5_000
         )
         // One row's change fails as a broken statement would, whatever was done before it in the transaction.
-        try saboteur.run(
-            """
-            CREATE TRIGGER sabotage BEFORE UPDATE ON download WHEN new.priority = 13
-            BEGIN SELECT RAISE(ABORT, 'sabotaged'); END
-            """
-        )
+        var only = record("only")
+        only.priority = 13
+        _ = try client.create(only)
+        try saboteur.run("CREATE UNIQUE INDEX sabotage ON download(priority) WHERE priority = 13")
         // The inbox is taken whole only while the store thread waits: hold the write lock until all have come.
         try saboteur.run("BEGIN IMMEDIATE")
         var good = created
@@ -110,7 +108,7 @@ import Testing
             #expect(isApplied != failures.contains(result))
         }
         #expect(results.map(\.ticket) == [100, 0, 1, 2])
-        try saboteur.run("DROP TRIGGER sabotage")
+        try saboteur.run("DROP INDEX sabotage")
         #expect(try client.save(bad) > 0)
     }
 

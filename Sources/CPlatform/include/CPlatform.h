@@ -40,6 +40,8 @@ int cplatform_wait_writeback(int fd);
 int cplatform_duplicate(int fd);
 /* F_OFD_SETLK / F_OFD_SETLKW: a lock owned by the open file description, not by the process. kind: F_RDLCK, F_WRLCK, F_UNLCK. */
 int cplatform_lock(int fd, int kind, bool wait);
+/* F_OFD_SETLK of some bytes. */
+int cplatform_lock_range(int fd, int kind, int64_t start, int64_t length);
 /* F_OFD_GETLK: 1 when somebody else holds a lock that would keep out an exclusive one, 0 when free, -1 on error. */
 int cplatform_is_locked(int fd);
 void cplatform_name_thread(const char *name);
@@ -77,6 +79,8 @@ int64_t cplatform_filesystem_magic(int fd);
 int cplatform_room(int fd, int64_t *available, int64_t *total, bool *has_inodes);
 /* 1 for a regular file, 2 for a directory, 3 for a symbolic link, 4 for anything else; S_ISREG and friends are macros. */
 int cplatform_file_kind(mode_t mode);
+/* True for a group that has the user's name and no other members: getgrgid_r(3), getpwuid_r(3). */
+bool cplatform_is_private_group(gid_t group);
 /* Limits how many heap arenas threads make (mallopt M_ARENA_MAX). */
 void cplatform_limit_arenas(int count);
 /* The umask of this process, read without changing it for longer than the call. */

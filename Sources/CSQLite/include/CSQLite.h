@@ -3,6 +3,7 @@
 #define CSQLITE_H
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stdint.h>
 #pragma clang assume_nonnull begin
 
 /* sqlite3_bind_text and _blob with SQLITE_TRANSIENT, a cast of -1 to a function pointer. A null
@@ -13,6 +14,18 @@ int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *_Nullable 
 int csqlite_set_busy_limit(sqlite3 *database, int limit_milliseconds);
 /* SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE: sqlite3_db_config is variadic. */
 int csqlite_set_checkpoints_on_close(sqlite3 *database, bool checkpoints);
+/* Switches off triggers, views, extensions and whatever else of a schema could act: sqlite3_db_config. */
+int csqlite_harden(sqlite3 *database);
+/* Keeps the process alive when the file behind the memory of the database's -shm is cut (SIGBUS): what is gone reads as
+   zeros from then on, for this connection alone, which must be given up. Null when there are too many connections. */
+typedef struct csqlite_guard csqlite_guard;
+csqlite_guard *_Nullable csqlite_guard_new(sqlite3 *database);
+/* True once that has happened. */
+bool csqlite_guard_is_cut(const csqlite_guard *guard);
+/* How long the file must be for all that is mapped of it. */
+int64_t csqlite_guard_mapped_byte_count(const csqlite_guard *guard);
+/* How long the log must be for what its index counts; 0 while nothing tells. */
+int64_t csqlite_guard_log_byte_count(const csqlite_guard *guard);
 /* Gives SQL the function row_check(value, ...): a checksum of the values and their types, never 0. */
 int csqlite_add_row_check(sqlite3 *database);
 

@@ -1,0 +1,70 @@
+/// Looks for what is in a database besides our tables and indexes, and for tables that are not as we made them.
+///
+/// Triggers and views do nothing (`csqlite_harden`), yet one may stand in the place of a table; an index or a generated
+/// column that somebody added is evaluated at every change.
+struct SchemaCheck {
+    private struct Object: Equatable {
+        let kind: String
+        let isVirtual: Bool
+        /// The statement that made an index; nil for tables, which later versions add columns to.
+        let text: String?
+    }
+    private let ours: [String: Object]
+    private let columns: [String: String]
+
+    /// Makes our tables in memory, to compare with.
+    init() throws(StoreError) {
+        let model = try Database(path: ":memory:", modeSource: "/", busyLimitMilliseconds: 0)
+        try Schema.migrate(model, from: 0)
+        ours = try Self.objects(of: model)
+        var columns: [String: String] = [:]
+        for (name, object) in ours where object.kind == "table" {
+            columns[name] = try Self.columns(of: name, in: model)
+        }
+        self.columns = columns
+    }
+
+    /// That nothing but plain tables stands beside ours, in any version; reads no table.
+    func checkObjects(of database: borrowing Database) throws(StoreError) {
+        let found = try Self.objects(of: database)
+        for (name, object) in found.sorted(by: { $0.key < $1.key }) {
+            if let known = ours[name] {
+                if known != object { throw .damaged("its \(object.kind) \(name) is not the one that was made") }
+            } else if object.kind != "table" || object.isVirtual {
+                throw .damaged("somebody added the \(object.isVirtual ? "virtual " : "")\(object.kind) \(name)")
+            }
+        }
+        for (name, object) in ours where found[name] == nil { throw .damaged("its \(object.kind) \(name) is missing") }
+    }
+
+    /// That the tables of our version have our columns, none of them computed.
+    func checkColumns(of database: borrowing Database) throws(StoreError) {
+        for (name, expected) in columns where try Self.columns(of: name, in: database) != expected {
+            throw .damaged("its table \(name) has other columns")
+        }
+    }
+
+    private static func objects(of database: borrowing Database) throws(StoreError) -> [String: Object] {
+        let statement = try database.prepare(
+            "SELECT name, type, rootpage, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+        var objects: [String: Object] = [:]
+        while try statement.step() {
+            let kind = statement.text(1)
+            objects[statement.text(0)] = Object(
+                kind: kind,
+                isVirtual: kind == "table" && statement.integer(2) == 0,
+                text: kind == "index" ? statement.text(3) : nil
+            )
+        }
+        return objects
+    }
+
+    private static func columns(of table: String, in database: borrowing Database) throws(StoreError) -> String {
+        let statement = try database.prepare(
+            "SELECT name, type, \"notnull\", coalesce(dflt_value, ''), pk, hidden FROM pragma_table_xinfo(?1)")
+        try statement.bind(1, table)
+        var lines: [String] = []
+        while try statement.step() { lines.append((0..<6).map { statement.text($0) }.joined(separator: " ")) }
+        return lines.joined(separator: "\n")
+    }
+}
