@@ -1,4 +1,4 @@
-"""The state directory: what others may put there is refused or does nothing; what is taken away is noticed."""
+"""The state directory: what others may put there is refused or does nothing; what is taken is noticed."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ PLANTED = {
     "a trigger that deletes": "CREATE TRIGGER t AFTER INSERT ON download BEGIN DELETE FROM download; END",
     "a trigger that redirects": "CREATE TRIGGER t AFTER INSERT ON download BEGIN "
     "UPDATE download SET path='/tmp/elsewhere'; END",
-    "a trigger that refuses": "CREATE TRIGGER t BEFORE DELETE ON download BEGIN SELECT RAISE(ABORT,'no'); END",
+    "a trigger that refuses": "CREATE TRIGGER t BEFORE DELETE ON download BEGIN SELECT RAISE(ABORT,''); END",
     "a view": f"CREATE VIEW v AS {ENDLESS}",
     "a view in the place of a table": f"DROP TABLE handover; CREATE VIEW handover(id) AS {ENDLESS}",
     "a view in the place of the sessions": f"DROP TABLE yielding; CREATE VIEW yielding(session) AS {ENDLESS}",
