@@ -1,6 +1,5 @@
 internal import CCurl
 package import Core
-internal import Glibc
 package import Platform
 
 /// One GET request on its way: libcurl's callbacks only record here, the owner looks after `perform` has returned.
@@ -37,18 +36,18 @@ package import Platform
 
     private var easy: EasyHandle?
     private var buffers = BodyBuffers()
-    private var recorder = HeadRecorder()
+    private(set) var recorder = HeadRecorder()
     private var parsedHead: ResponseHead?
-    private var bodyByteLimit = Int64.max
+    private(set) var bodyByteLimit = Int64.max
     /// Nil for a body that is the file as it comes; decided at the first byte.
-    private var decoder: ContentDecoder?
+    private(set) var decoder: ContentDecoder?
     private var isDecoderChosen = false
-    private var abortion: Abortion?
+    private(set) var abortion: Abortion?
     /// How the body ends by its head, and how many of its bytes have come as they were sent.
-    private var framing: BodyFraming?
+    private(set) var framing: BodyFraming?
     private var sentByteCount: Int64 = 0
     /// What TLS has told of the connection; nothing for plain http.
-    private var tls = TLSRecords()
+    private(set) var tls = TLSRecords()
     private var finalMetrics: TransferMetrics?
     private weak var session: MultiSession?
     /// True while it stands in the session's list of news.
@@ -180,80 +179,13 @@ package import Platform
         if let failure = failure(code, easy, metrics) { outcome = .failed(failure) } else { outcome = .finished }
     }
 
-    private func failure(
-        _ code: CURLcode, _ easy: borrowing EasyHandle, _ metrics: TransferMetrics
-    ) -> DownloadFailure? {
-        let peer = "\(request.url.host):\(request.url.port)"
-        if let abortion { return abortion.failure(peer, wasReused: metrics.newConnectionCount == 0) }
-        if code == CURLE_OK { return earlyEnd(peer) }
-        let context = FailureContext(
-            peer: peer,
-            wasConnected: metrics.preTransferMicroseconds > 0,
-            wasReused: metrics.newConnectionCount == 0,
-            isHeadIncomplete: !recorder.isComplete,
-            headerByteCount: recorder.byteCount,
-            errorNumber: connectionErrorNumber(code, easy),
-            errorText: easy.errorText,
-            ignoredProxyVariable: ignoredProxyVariable,
-            proxyStatus: easy.long(CURLINFO_HTTP_CONNECTCODE),
-            isAtProxy: isAtProxy(easy.errorText)
-        )
-        return DownloadFailure(curlCode: Int(code.rawValue), context: context)
-    }
-
-    /// What tells that a response which libcurl takes for whole is not.
-    private func earlyEnd(_ peer: String) -> DownloadFailure? {
-        func failure(_ what: String) -> DownloadFailure { DownloadFailure(.incomplete, what, isRetryable: true) }
-        guard isHeadComplete else { return failure("\(peer) closed the connection within the response header") }
-        if decoder == nil, receivedByteCount == bodyByteLimit { return nil }
-        let isEndProven = framing?.isEndProven ?? false
-        if !isEndProven, tls.isEndMissing {
-            // RFC 9112, 9.8: anybody on the way may have cut it.
-            return failure("\(peer) closed the connection without the end that TLS has for it")
-        }
-        // A body without a byte is the empty file, if its end is known.
-        let isCompressed = decoder.map { !$0.isAtEnd } ?? (compression != nil && !isEndProven)
-        return isCompressed ? failure("the compressed response of \(peer) ended early") : nil
-    }
-
-    /// How the body is compressed, if that is to be undone.
-    private var compression: ContentCoding.Compression? {
-        head.flatMap { ContentCoding.compression($0, evidence: request.codingEvidence) }
-    }
-
-    private var ignoredProxyVariable: String? {
-        request.usesEnvironmentProxy ? nil : ProxyVariables.first(for: request.url.scheme)
-    }
-
-    /// True when what was connected to is the proxy, as far as can be told.
-    private func isAtProxy(_ errorText: String) -> Bool {
-        guard request.usesEnvironmentProxy else { return false }
-        if triedAddresses.contains(where: { $0.port != request.url.port }) { return true }
-        // A proxy on the URL's own port: libcurl names the host, an IPv6 address without its brackets.
-        let start = "Failed to connect to "
-        let host = request.url.host.filter { $0 != "[" && $0 != "]" }
-        return errorText.hasPrefix(start) && !errorText.lowercased().hasPrefix("\(start.lowercased())\(host) port")
-    }
-
-    /// The errno of the last failed attempt to connect.  libcurl keeps none for a socket that could not be made at all.
-    private func connectionErrorNumber(_ code: CURLcode, _ easy: borrowing EasyHandle) -> Int {
-        let told = easy.long(CURLINFO_OS_ERRNO)
-        guard code == CURLE_COULDNT_CONNECT, told <= 0 else { return told }
-        do throws(Errno) {
-            _ = try FileDescriptor(open: "/dev/null", flags: O_RDONLY)
-            return 0
-        } catch {
-            return Int(error.code)
-        }
-    }
-
     // MARK: The callbacks' side
 
     private func noteNews() {
         if !hasNews { session?.addNews(self) }
     }
 
-    fileprivate func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         if abortion != nil { return abortCode }
         if !isDecoderChosen {
             isDecoderChosen = true
@@ -309,14 +241,14 @@ package import Platform
         return isDone ? bytes.count : Int(CURL_WRITEFUNC_PAUSE)
     }
 
-    fileprivate func noteAddress(_ bytes: UnsafeRawBufferPointer) {
+    func noteAddress(_ bytes: UnsafeRawBufferPointer) {
         guard triedAddresses.count < Self.maxTriedAddressCount else { return }
         if let address = unsafe SocketAddress(bytes) { triedAddresses.append(address) }
     }
 
     private static let maxTriedAddressCount = 16
 
-    fileprivate func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Int {
+    func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Int {
         if abortion != nil { return abortCode }
         let wasComplete = recorder.isComplete
         switch unsafe recorder.record(bytes) {
@@ -333,51 +265,5 @@ package import Platform
         return bytes.count
     }
 
-    fileprivate func noteTLSRecord(_ bytes: UnsafeRawBufferPointer) { unsafe tls.note(bytes) }
-}
-
-// CURL_WRITEFUNC_ERROR: never a byte count, so it fails the transfer even for an empty piece.
-private let abortCode = Int(CURL_WRITEFUNC_ERROR)
-
-// File scope, never closures: C calls them, so they may carry no isolation.
-private func writeCallback(
-    _ data: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-    guard let context = unsafe context else { return abortCode }
-    // Safety: see `Transfer.init`; size is always 1 (CURLOPT_WRITEFUNCTION(3)).
-    let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    return unsafe transfer.receive(UnsafeRawBufferPointer(start: data, count: count))
-}
-
-private func headerCallback(
-    _ data: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-    guard let context = unsafe context else { return abortCode }
-    // Safety: as above.
-    let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    return unsafe transfer.receiveHeaderLine(UnsafeRawBufferPointer(start: data, count: count))
-}
-
-private func debugCallback(
-    _ easy: OpaquePointer, _ type: curl_infotype, _ data: UnsafeMutablePointer<CChar>?, _ size: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard type == CURLINFO_SSL_DATA_IN, let data = unsafe data, let context = unsafe context else { return 0 }
-    // Safety: as above.
-    let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    unsafe transfer.noteTLSRecord(UnsafeRawBufferPointer(start: data, count: size))
-    return 0
-}
-
-private func openSocketCallback(
-    _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>
-) -> curl_socket_t {
-    if let context = unsafe context {
-        // Safety: as above; the address is as long as libcurl says.
-        let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-        let bytes = unsafe UnsafeRawBufferPointer(
-            start: ccurl_address_bytes(address), count: Int(address.pointee.addrlen))
-        unsafe transfer.noteAddress(bytes)
-    }
-    return unsafe ccurl_open_socket(address)
+    func noteTLSRecord(_ bytes: UnsafeRawBufferPointer) { unsafe tls.note(bytes) }
 }

@@ -140,7 +140,8 @@ extension DownloadEngine {
     private func codingEvidence(_ download: Download, _ url: ParsedURL, hopCount: Int) -> ContentCoding.Evidence {
         if hopCount == 0 { download.chainNames.removeAll() }
         download.chainNames.append(FileName.suggested(given: nil, urlPath: url.path))
-        let names = download.chainNames + (download.record.path.map { [$0] } ?? [])
+        // What an earlier answer called it holds for a new URL too.
+        let names = download.chainNames + [download.record.path, download.record.suggestedFileName].compactMap(\.self)
         return ContentCoding.Evidence(names: names, keepsCoding: download.keepsCoding)
     }
 

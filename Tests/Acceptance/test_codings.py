@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_server import Behaviour, ScriptedServer
-from support import NO_RETRY, fetch, finish, sha256
+from scripted_server import Behaviour, ScriptedServer, content
+from support import NO_RETRY, QUICK_RETRY, fetch, finish, sha256
 from towline_client import Towline
 
 TEXT = b"text " * 20_000
@@ -116,6 +116,21 @@ def test_an_archive_by_a_url_that_led_to_it_is_left_alone(
     done = fetch(host, server.url(first), work / "f", retry=NO_RETRY)
     assert done["state"] == "completed", done["error"]
     assert (work / "f").read_bytes() == PACKED
+
+
+def test_an_archive_stays_one_when_its_url_is_another(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    data = gzip.compress(content(5, 300_000))
+    server.add("/a.tar.gz", data).default = coded("gzip", drop_after=100_000)
+    server.resources["/a.tar.gz"].then(coded("gzip", drop_after=100_000), Behaviour(status=410))
+    server.add("/other", data).default = coded("gzip")
+    host.call("start", id="d", url=server.url("/a.tar.gz"), path=str(work / "f"), retry=QUICK_RETRY)
+    host.wait_event(lambda e: e["method"] == "changed" and e["params"]["download"]["reason"] == "needsUrl")
+    host.call("update", id="d", url=server.url("/other"))
+    done = finish(host, "d")
+    assert done["state"] == "completed", done["error"]
+    assert (work / "f").read_bytes() == data
 
 
 @pytest.mark.parametrize(

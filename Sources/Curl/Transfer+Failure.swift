@@ -1,0 +1,75 @@
+internal import CCurl
+internal import Core
+internal import Glibc
+internal import Platform
+
+/// What became of a transfer that libcurl has ended.
+extension Transfer {
+    /// Why it failed, be it that libcurl takes it for whole; nil when it did not.
+    func failure(
+        _ code: CURLcode, _ easy: borrowing EasyHandle, _ metrics: TransferMetrics
+    ) -> DownloadFailure? {
+        let peer = "\(request.url.host):\(request.url.port)"
+        if let abortion { return abortion.failure(peer, wasReused: metrics.newConnectionCount == 0) }
+        if code == CURLE_OK { return earlyEnd(peer) }
+        let context = FailureContext(
+            peer: peer,
+            wasConnected: metrics.preTransferMicroseconds > 0,
+            wasReused: metrics.newConnectionCount == 0,
+            isHeadIncomplete: !recorder.isComplete,
+            headerByteCount: recorder.byteCount,
+            errorNumber: connectionErrorNumber(code, easy),
+            errorText: easy.errorText,
+            ignoredProxyVariable: ignoredProxyVariable,
+            proxyStatus: easy.long(CURLINFO_HTTP_CONNECTCODE),
+            isAtProxy: isAtProxy(easy.errorText)
+        )
+        return DownloadFailure(curlCode: Int(code.rawValue), context: context)
+    }
+
+    /// What tells that a response which libcurl takes for whole is not.
+    private func earlyEnd(_ peer: String) -> DownloadFailure? {
+        func failure(_ what: String) -> DownloadFailure { DownloadFailure(.incomplete, what, isRetryable: true) }
+        guard isHeadComplete else { return failure("\(peer) closed the connection within the response header") }
+        if decoder == nil, receivedByteCount == bodyByteLimit { return nil }
+        let isEndProven = framing?.isEndProven ?? false
+        if !isEndProven, tls.isEndMissing {
+            // RFC 9112, 9.8: anybody on the way may have cut it.
+            return failure("\(peer) closed the connection without the end that TLS has for it")
+        }
+        // A body without a byte is the empty file, if its end is known.
+        let isCompressed = decoder.map { !$0.isAtEnd } ?? (compression != nil && !isEndProven)
+        return isCompressed ? failure("the compressed response of \(peer) ended early") : nil
+    }
+
+    /// How the body is compressed, if that is to be undone.
+    var compression: ContentCoding.Compression? {
+        head.flatMap { ContentCoding.compression($0, evidence: request.codingEvidence) }
+    }
+
+    private var ignoredProxyVariable: String? {
+        request.usesEnvironmentProxy ? nil : ProxyVariables.first(for: request.url.scheme)
+    }
+
+    /// True when what was connected to is the proxy, as far as can be told.
+    private func isAtProxy(_ errorText: String) -> Bool {
+        guard request.usesEnvironmentProxy else { return false }
+        if triedAddresses.contains(where: { $0.port != request.url.port }) { return true }
+        // A proxy on the URL's own port: libcurl names the host, an IPv6 address without its brackets.
+        let start = "Failed to connect to "
+        let host = request.url.host.filter { $0 != "[" && $0 != "]" }
+        return errorText.hasPrefix(start) && !errorText.lowercased().hasPrefix("\(start.lowercased())\(host) port")
+    }
+
+    /// The errno of the last failed attempt to connect.  libcurl keeps none for a socket that could not be made at all.
+    private func connectionErrorNumber(_ code: CURLcode, _ easy: borrowing EasyHandle) -> Int {
+        let told = easy.long(CURLINFO_OS_ERRNO)
+        guard code == CURLE_COULDNT_CONNECT, told <= 0 else { return told }
+        do throws(Errno) {
+            _ = try FileDescriptor(open: "/dev/null", flags: O_RDONLY)
+            return 0
+        } catch {
+            return Int(error.code)
+        }
+    }
+}
