@@ -34,6 +34,7 @@ LIMITS = {
     "batch": "messages of one batch",
     "subscriptions": "subscriptions at a time",
     "waits": "requests `wait` at a time",
+    "waitedIds": "downloads that they name in all",
 }
 
 

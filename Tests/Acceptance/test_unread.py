@@ -114,15 +114,28 @@ def waits(count: int) -> str:
     return "".join(request("wait", n, id="d1") + "\n" for n in range(count))
 
 
+def waits_for_many(count: int) -> str:
+    ids = [f"d{n}" for n in range(100)]
+    return "".join(request("wait", n, ids=ids) + "\n" for n in range(count))
+
+
+def waits_that_end(count: int) -> str:
+    ids = [f"d{n}" for n in range(100)]
+    ended = request("cancel", 1_000_000, ids=ids) + "\n"
+    return waits(count) + ended
+
+
 FLOODS: list[tuple[Callable[[int], str], int]] = [
-    (lists, 2_000),
-    (batches_of_lists, 40),
-    (gets, 20_000),
-    (starts, 5_000),
-    (pings, 200_000),
-    (bad_lines, 200_000),
+    (lists, 800),
+    (batches_of_lists, 12),
+    (gets, 8_000),
+    (starts, 3_000),
+    (pings, 50_000),
+    (bad_lines, 50_000),
     (heavy_lines, 400),
     (waits, 2_000),
+    (waits_for_many, 500),
+    (waits_that_end, 900),
 ]
 
 
@@ -146,7 +159,7 @@ def test_downloads_do_not_mind_a_host_that_reads_nothing(
     server.add("/big", data)
     host = launch(read_at_once=False)
     host.send("start", {"url": server.url("/big"), "path": str(work / "big"), "id": "big"})
-    flood(host, lists(2_000))
+    flood(host, lists(800))
     poll(lambda: (work / "big").exists() or None, timeout=20, what="the download")
     assert sha256(work / "big") == sha256(data)
     come_to_rest(host)
@@ -191,3 +204,43 @@ def test_of_a_waits_progress_only_the_newest_waits(
     assert reports[0]["kind"] == "begin"
     # Those of the first bytes have given way to later ones.
     assert [r for r in reports[1:] if int(r["message"].split()[0]) < 300_000] == []
+
+
+@pytest.mark.usefixtures("state")
+def test_waits_for_many_are_answered_all_the_same(launch: Launcher) -> None:
+    host = launch()
+    ids = [f"d{n}" for n in range(100)]
+    waits = [host.send("wait", {"ids": ids}) for _ in range(50)]
+    single = [host.send("wait", {"id": name}) for name in ids]
+    assert host.call("cancel", ids=ids)["changed"] == 100
+    for request_id in waits:
+        assert host.answer(request_id)["counts"]["canceled"] == 100
+    for name, request_id in zip(ids, single, strict=True):
+        assert host.answer(request_id)["download"]["id"] == name
+
+
+@pytest.mark.usefixtures("state")
+def test_waits_that_end_unread_are_answered_once_the_host_reads(launch: Launcher) -> None:
+    host = launch(read_at_once=False)
+    writer = flood(host, waits_that_end(900))
+    come_to_rest(host)
+    host.start_reading()
+    writer.join(30)
+    assert all(host.response(n)["result"]["download"]["state"] == "canceled" for n in range(900))
+    assert peak(host) < LIMIT
+    host.close_stdin()
+    assert host.wait_exit() in (0, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("state")
+def test_too_many_waited_for_are_refused(launch: Launcher) -> None:
+    host = launch()
+    ids = [f"d{n}" for n in range(100)] + [f"x{n}" for n in range(400)]
+    for _ in range(2):
+        assert host.error("wait", ids=ids).kind == "downloadNotFound"
+    known = ids[:100]
+    for _ in range(1_000):
+        host.send("wait", {"ids": known})
+    error = host.error("wait", id="d1", timeout=120)
+    assert (error.kind, error.data["limit"]) in {("limitExceeded", "waits"), ("limitExceeded", "waitedIds")}

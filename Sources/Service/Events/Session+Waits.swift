@@ -16,24 +16,35 @@ extension Session {
             sendWorkDone(token, ["kind": "begin", "title": .string(title), "cancellable": true])
         }
         if ids.isEmpty { return end(wait) }
-        for id in ids { look(at: id, for: wait, engine) }
+        looks.add(ids, for: wait)
+        lookOn(engine)
     }
 
-    private func look(at id: String, for wait: Wait, _ engine: isolated DownloadEngine) {
-        engine.get(id: id) { [self] result in
-            wait.unseenCount -= 1
-            if wait.call.isAnswered { return }
-            // Its time may be up already.
-            nudge()
-            switch result {
-            case .failure(let error): fail(wait, RPCError(error))
-            case .success(let download):
-                wait.missing[id] = download
-                if wait.isSingle { wait.download = download }
-                // Its final event is still to come, and goes first.
-                if download.state.isFinal && downloads.entries[id] != nil { return }
-                settle(wait, download, now: monotonicNanoseconds())
+    /// Looks at downloads that are waited for, a few at a time: what the store reads of each takes room.
+    private func lookOn(_ engine: isolated DownloadEngine) {
+        while let (wait, id) = looks.begin() {
+            engine.get(id: id) { [self] result in
+                looks.end()
+                wait.unseenCount -= 1
+                if wait.unseenCount == 0 { releaseRoom(wait.call) }
+                saw(result, of: id, for: wait)
+                lookOn(engine)
             }
+        }
+    }
+
+    private func saw(_ result: Result<DownloadSnapshot, EngineError>, of id: String, for wait: Wait) {
+        if wait.isOver { return }
+        // Its time may be up already.
+        nudge()
+        switch result {
+        case .failure(let error): fail(wait, RPCError(error))
+        case .success(let download):
+            wait.missing[id] = Wait.Seen(download)
+            if wait.isSingle { wait.download = download }
+            // Its final event is still to come, and goes first.
+            if download.state.isFinal && downloads.entries[id] != nil { return }
+            settle(wait, download, now: monotonicNanoseconds())
         }
     }
 
@@ -43,22 +54,25 @@ extension Session {
     }
 
     private func settle(_ wait: Wait, _ download: DownloadSnapshot, now: Int64) {
-        let id = download.id
         if wait.isSingle { wait.download = download }
+        settle(wait, download.id, Wait.Seen(download), now: now)
+    }
+
+    private func settle(_ wait: Wait, _ id: String, _ seen: Wait.Seen, now: Int64) {
         guard wait.missing[id] != nil else { return }
-        wait.missing[id] = download
-        guard hasReached(wait.goal, download, now: now) else { return }
+        wait.missing[id] = seen
+        guard hasReached(wait.goal, id, seen, now: now) else { return }
         wait.missing[id] = nil
-        wait.reached[id] = download.state
+        wait.reached[id] = seen.state
         waits.remove(wait, from: id)
         if wait.missing.isEmpty { end(wait) }
     }
 
-    private func hasReached(_ goal: Wait.Goal, _ download: DownloadSnapshot, now: Int64) -> Bool {
-        if download.state.isFinal { return true }
+    private func hasReached(_ goal: Wait.Goal, _ id: String, _ seen: Wait.Seen, now: Int64) -> Bool {
+        if seen.state.isFinal { return true }
         if goal == .final { return false }
-        if FollowedDownloads.isSettled(download.state, download.reason) { return true }
-        return downloads.entries[download.id] != nil && downloads.isSettled(download.id, now: now)
+        if FollowedDownloads.isSettled(seen.state, seen.reason) { return true }
+        return downloads.entries[id] != nil && downloads.isSettled(id, now: now)
     }
 
     /// Answers the waits whose time is up, and those whose downloads have settled by mere time.
@@ -77,20 +91,24 @@ extension Session {
     private func settleForTime(now: Int64) {
         if !downloads.hasOffline { return }
         for wait in waits.all.values where wait.goal == .settled {
-            for case let download? in wait.missing.values
-            where download.state == .waiting && download.reason == .offline {
-                settle(wait, download, now: now)
+            for case (let id, let seen?) in wait.missing where seen.state == .waiting && seen.reason == .offline {
+                settle(wait, id, seen, now: now)
             }
         }
     }
 
     /// Answers a wait with what there is to tell.
     private func end(_ wait: Wait, timedOut: Bool = false) {
-        if wait.call.isAnswered { return }
+        if wait.isOver { return }
+        wait.isOver = true
         waits.remove(wait)
         endWorkDone(wait, timedOut ? "Timed out" : "Done")
         if wait.isSingle, let download = wait.download {
-            answer(wait.call, ["download": .object(download.encoded()), "timedOut": .bool(timedOut)])
+            // Many may end at once, and their answers be long: each has its room from now on only once it is there.
+            releaseRoom(wait.call)
+            answerWhenThereIsRoom { session in
+                session.answer(wait.call, ["download": .object(download.encoded()), "timedOut": .bool(timedOut)])
+            }
             return
         }
         var counts = JSONObject(DownloadState.allCases.map { ($0.rawValue, .integer(0)) })
@@ -106,7 +124,8 @@ extension Session {
     }
 
     func fail(_ wait: Wait, _ error: RPCError) {
-        if wait.call.isAnswered { return }
+        if wait.isOver { return }
+        wait.isOver = true
         waits.remove(wait)
         endWorkDone(wait, error.message)
         fail(wait.call, error)
@@ -125,10 +144,10 @@ extension Session {
     func areWaitsStuck(now: Int64) -> Bool {
         waits.all.values.allSatisfy { wait in
             wait.deadline == nil
-                && wait.missing.values.allSatisfy { download in
-                    guard let download else { return false }
-                    return !download.state.isFinal && FollowedDownloads.isSettled(download.state, download.reason)
-                        || (downloads.entries[download.id] != nil && downloads.isSettled(download.id, now: now))
+                && wait.missing.allSatisfy { id, seen in
+                    guard let seen else { return false }
+                    return !seen.state.isFinal && FollowedDownloads.isSettled(seen.state, seen.reason)
+                        || (downloads.entries[id] != nil && downloads.isSettled(id, now: now))
                 }
         }
     }
@@ -137,7 +156,7 @@ extension Session {
 
     func reportWaits(_ download: DownloadSnapshot, now: Int64) {
         for wait in waits.waits(for: download.id) {
-            if wait.missing[download.id] != nil { wait.missing[download.id] = download }
+            if wait.missing[download.id] != nil { wait.missing[download.id] = Wait.Seen(download) }
             if wait.isSingle { wait.download = download }
             guard let token = wait.token else { continue }
             if now - wait.lastReportAt < progressIntervalMilliseconds * 1_000_000 { continue }

@@ -12,6 +12,17 @@ final class Wait {
         case settled
     }
 
+    /// As little as a wait has to know of each of thousands.
+    struct Seen {
+        var state: DownloadState
+        var reason: StateReason?
+
+        init(_ download: DownloadSnapshot) {
+            state = download.state
+            reason = download.reason
+        }
+    }
+
     let call: Call
     /// Names its waiting report among the downloads' progress: no download has such an id.
     var progressID: String { "wait/\(ObjectIdentifier(self).hashValue)" }
@@ -20,13 +31,15 @@ final class Wait {
     let isSingle: Bool
     let deadline: Int64?
     let token: JSONValue?
-    /// Those that have not reached the goal, with their last known look if there is one.
-    var missing: [String: DownloadSnapshot?]
+    /// Those that have not reached the goal, and how they were last seen; nil: not yet.
+    var missing: [String: Seen?]
     /// The states of those that have.
     var reached: [String: DownloadState] = [:]
     /// What a single wait answers with.
     var download: DownloadSnapshot?
     var lastReportAt: Int64 = 0
+    /// It is answered, or will be once there is room.
+    var isOver = false
     /// First looks that have not come back yet.
     var unseenCount: Int
 
@@ -51,6 +64,8 @@ final class Wait {
 struct WaitList {
     /// Waits that there may be at a time.
     static let maxCount = 1_000
+    /// Downloads that they may name in all.
+    static let maxIDCount = 100_000
 
     private(set) var all: [ObjectIdentifier: Wait] = [:]
     private var byID: [String: [Wait]] = [:]
@@ -58,6 +73,9 @@ struct WaitList {
     var isEmpty: Bool { all.isEmpty }
 
     var count: Int { all.count }
+
+    /// Downloads that they name, each as often as it is named.
+    private(set) var idCount = 0
 
     /// The downloads that somebody waits for.
     var ids: Set<String> { Set(byID.keys) }
@@ -67,6 +85,7 @@ struct WaitList {
     mutating func add(_ wait: Wait) {
         all[ObjectIdentifier(wait)] = wait
         for id in wait.missing.keys { byID[id, default: []].append(wait) }
+        idCount += wait.missing.count
     }
 
     mutating func remove(_ wait: Wait) {
@@ -76,7 +95,9 @@ struct WaitList {
 
     /// The wait need not hear of that download any more.
     mutating func remove(_ wait: Wait, from id: String) {
-        byID[id]?.removeAll { $0 === wait }
+        guard let index = byID[id]?.firstIndex(where: { $0 === wait }) else { return }
+        byID[id]?.remove(at: index)
+        idCount -= 1
         if byID[id]?.isEmpty == true { byID[id] = nil }
     }
 
@@ -84,4 +105,31 @@ struct WaitList {
     var nextDeadline: Int64? {
         all.values.filter { $0.unseenCount == 0 && !$0.isHeldForEvent }.compactMap(\.deadline).min()
     }
+}
+
+/// The first looks of waits that are still to be taken, in order.
+struct Looks {
+    private static let maxCountUnderWay = 64
+
+    private var queue: [(wait: Wait, ids: ArraySlice<String>)] = []
+    private var countUnderWay = 0
+
+    mutating func add(_ ids: [String], for wait: Wait) { queue.append((wait, ids[...])) }
+
+    /// The next, if one more may be under way.
+    mutating func begin() -> (Wait, String)? {
+        guard countUnderWay < Self.maxCountUnderWay else { return nil }
+        while !queue.isEmpty {
+            let wait = queue[0].wait
+            // One that is over needs no more looks.
+            if !wait.isOver, let id = queue[0].ids.popFirst() {
+                countUnderWay += 1
+                return (wait, id)
+            }
+            queue.removeFirst()
+        }
+        return nil
+    }
+
+    mutating func end() { countUnderWay -= 1 }
 }

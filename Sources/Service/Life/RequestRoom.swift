@@ -1,4 +1,5 @@
 internal import Core
+internal import JSON
 internal import RPC
 
 /// How much room a request takes from the moment it is read until it is answered: what it may be answered with, and what
@@ -21,9 +22,13 @@ enum RequestRoom {
     }
 
     private static func answerByteCount(of message: Message) -> Int {
-        guard case .request(_, let name, _) = message, let method = MethodTable.method(name) else {
+        guard case .request(_, let name, let params) = message, let method = MethodTable.method(name) else {
             return smallAnswerByteCount
         }
-        return method.isAnswerSmall ? smallAnswerByteCount : Limits.messageByteCount
+        guard case .named(let members) = params, let ids = members["ids"]?.array else {
+            return method.isAnswerSmall ? smallAnswerByteCount : Limits.messageByteCount
+        }
+        // Each may have to be looked up.
+        return Limits.messageByteCount + min(ids.count, Parameter.maxIDCount) * smallAnswerByteCount
     }
 }

@@ -75,5 +75,6 @@ extension Session {
         "batch": .integer(Int64(Limits.batchCount)),
         "subscriptions": .integer(Int64(Subscriptions.maxCount)),
         "waits": .integer(Int64(WaitList.maxCount)),
+        "waitedIds": .integer(Int64(WaitList.maxIDCount)),
     ]
 }

@@ -76,6 +76,11 @@ private func waitForDownloads(
             ids = session.downloads.entries.keys.sorted()
             reached = session.downloads.finished
         }
+        if session.waits.idCount + ids.count > WaitList.maxIDCount {
+            let message = "Too many downloads are waited for at a time."
+            return session.fail(
+                call, .limitExceeded(message, name: "waitedIds", maximum: WaitList.maxIDCount))
+        }
         var isSingle = false
         if case .one = target { isSingle = true }
         let wait = Wait(

@@ -175,6 +175,7 @@ extension Session {
     private func end(_ verdict: LifeCycle.Verdict) {
         if leaving.hasEnded { return }
         leaving.hasEnded = true
+        sendAllDeferredAnswers()
         watch.end(code: exitCode(verdict))
     }
 

@@ -135,12 +135,40 @@ extension Session {
         if leaving.isWaitingForQuiet || leaving.orderly != nil { nudge() }
     }
 
-    /// A wait can take for ever: it keeps no room among the requests, and the end of a pipeline does not count it.
+    /// A wait can take for ever: the end of a pipeline does not count it.
     func park(_ call: Call) {
-        if let byteCount = call.heldByteCount { release(byteCount: byteCount) }
-        call.heldByteCount = nil
         call.isParked = true
         pendingCount -= 1
+    }
+
+    /// Nor does it keep its room among the requests, once it has seen what it waits for.
+    func releaseRoom(_ call: Call) {
+        if let byteCount = call.heldByteCount { release(byteCount: byteCount) }
+        call.heldByteCount = nil
+    }
+
+    /// For answers that took no room when they were asked for: those that find none wait for it.
+    func answerWhenThereIsRoom(_ body: @escaping (Session) -> Void) {
+        if deferredAnswers.isEmpty && hasRoom { return body(self) }
+        deferredAnswers.append(body)
+        nudge()
+    }
+
+    /// - Returns: when to look again; nil: none waits.
+    func sendDeferredAnswers(now: Int64) -> Int64? {
+        var sentCount = 0
+        while sentCount < deferredAnswers.count, hasRoom {
+            deferredAnswers[sentCount](self)
+            sentCount += 1
+        }
+        deferredAnswers.removeFirst(sentCount)
+        return deferredAnswers.isEmpty ? nil : now + Self.roomPollNanoseconds
+    }
+
+    /// The process ends: now or never.
+    func sendAllDeferredAnswers() {
+        for body in deferredAnswers { body(self) }
+        deferredAnswers = []
     }
 
     /// Sends an answer, or puts it into its batch; nil: there is none.

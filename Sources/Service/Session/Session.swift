@@ -32,6 +32,7 @@ package final class Session: EngineClient {
     var pacer = ProgressPacer()
     var nextSweepAt: Int64 = 0
     var waits = WaitList()
+    var looks = Looks()
     var poller = Poller()
 
     var life: LifeCycle
@@ -40,6 +41,10 @@ package final class Session: EngineClient {
     var pendingCount = 0
     /// A request got an error.
     var hasFailed = false
+    /// Answers that wait until the host has read others.
+    var deferredAnswers: [(Session) -> Void] = []
+    static let roomPollNanoseconds: Int64 = 20_000_000
+    var hasRoom: Bool { room.byteCount < Backpressure.maximumByteCount }
     private var isNudged = false
     private var hasBegun = false
 
@@ -73,7 +78,7 @@ package final class Session: EngineClient {
         let now = monotonicNanoseconds()
         let times = [
             sweepProgress(now: now, engine), expireWaits(now: now, engine), pollOthers(now: now, engine),
-            checkLife(now: now, engine),
+            checkLife(now: now, engine), sendDeferredAnswers(now: now),
         ]
         return times.compactMap { $0 }.min()
     }
