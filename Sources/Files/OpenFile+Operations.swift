@@ -65,6 +65,8 @@ extension OpenFile {
         guard range.byteCount <= FileWorkers.readLimitByteCount else {
             throw FileError(.read, path, errno: .invalidArgument)
         }
+        // What somebody else has put there must not be taken for what came.
+        try checkUntouched(handle, for: .read)
         return try attempt(.read, path) { () throws(Errno) in
             try handle.descriptor.read(count: Int(range.byteCount), at: range.lowerBound)
         }

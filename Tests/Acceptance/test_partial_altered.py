@@ -136,6 +136,26 @@ def test_a_resumed_partial_that_is_changed_is_fetched_anew(
     is_right(finish(host, download_id), work / "f", held.data)
 
 
+def test_a_changed_partial_is_not_taken_for_a_changed_file(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    """The end of what is held is compared with what the server sends; the server is not to blame."""
+    held = Held(server)
+    download_id = held.started(host, work / "f", retry=QUICK_RETRY, onChange="fail")["id"]
+    at_rest(work / "f.towline", held.after)
+    host.call("pause", id=download_id)
+    gate = type(held.gate)()
+    held.resource.default = Behaviour(hold_head=gate)
+    host.call("resume", id=download_id)
+    server.wait_requests("/held", 2)
+    at_rest(work / "f.towline", held.after)
+    with (work / "f.towline").open("r+b") as file:
+        file.seek(held.after - 100)
+        file.write(bytes(50))
+    gate.set()
+    is_right(finish(host, download_id), work / "f", held.data)
+
+
 @pytest.mark.parametrize("change", [punch, cut_and_stretch, with_its_old_times(punch)])
 def test_a_hole_made_in_a_pause_is_found_at_the_end(
     host: Towline, server: ScriptedServer, work: Path, change: Callable[[Path], None]
