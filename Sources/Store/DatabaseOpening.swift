@@ -170,7 +170,7 @@ struct DatabaseOpening {
             try database.run("BEGIN IMMEDIATE; ROLLBACK")
             if database.isReadOnly() { throw .readOnly }
             if case .older(let version) = standing { try Schema.migrate(database, from: version) }
-            try schema.checkColumns(of: database)
+            try schema.checkWhole(database)
             if directory.isSole { try check(database) }
             if database.hasLostIndex() { throw .indexLost }
         }

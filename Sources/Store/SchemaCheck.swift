@@ -34,11 +34,12 @@ struct SchemaCheck {
                 throw .damaged("somebody added the \(object.isVirtual ? "virtual " : "")\(object.kind) \(name)")
             }
         }
-        for (name, object) in ours where found[name] == nil { throw .damaged("its \(object.kind) \(name) is missing") }
     }
 
-    /// That the tables of our version have our columns, none of them computed.
-    func checkColumns(of database: borrowing Database) throws(StoreError) {
+    /// That a database of our version has all of ours, the tables with our columns, none of them computed.
+    func checkWhole(_ database: borrowing Database) throws(StoreError) {
+        let found = try Self.objects(of: database)
+        for (name, object) in ours where found[name] == nil { throw .damaged("its \(object.kind) \(name) is missing") }
         for (name, expected) in columns where try Self.columns(of: name, in: database) != expected {
             throw .damaged("its table \(name) has other columns")
         }

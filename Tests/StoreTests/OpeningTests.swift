@@ -33,7 +33,7 @@ import Testing
         }
         let added = ["requestCheck", "progressCheck", "transferIdentity", "lengthVerified", "keptPaths"]
         let downgrade = added.map { "ALTER TABLE download DROP COLUMN \($0);" }.joined()
-        try run(downgrade + "PRAGMA user_version=1", in: directory)
+        try run(downgrade + "DROP INDEX downloadFinished; PRAGMA user_version=1", in: directory)
         let client = try Client(directory)
         #expect(try client.get("a").record.keptPaths.isEmpty)
         var new = record("b")
