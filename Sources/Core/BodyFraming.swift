@@ -39,8 +39,9 @@ package struct BodyFraming: Equatable, Sendable {
         guard codings.allSatisfy({ $0 == "chunked" }) else {
             throw MalformedField("Transfer-Encoding", "names a coding that was not asked for")
         }
-        // Beside anything else readers differ about whether there are chunks.
-        guard codings.isEmpty || named.count == 1 else {
+        // Beside anything else, be it nothing between commas, readers differ about whether there are chunks.
+        let isAlone = named.count == 1 && !HTTPGrammar.hasEmptyElement(head.values("Transfer-Encoding"))
+        guard codings.isEmpty || isAlone else {
             throw MalformedField("Transfer-Encoding", "names chunked beside something else")
         }
         // A transfer coding overrides the length: believing both is how files were once corrupted.

@@ -26,6 +26,14 @@ package enum HTTPGrammar {
         }
     }
 
+    /// True when one of the comma-separated lists has nothing between two commas, before the first or after the last.
+    package static func hasEmptyElement(_ values: [String]) -> Bool {
+        values.contains { value in
+            value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+                .contains { trimmedSlice(Substring($0)).isEmpty }
+        }
+    }
+
     /// The text with its ASCII letters in lower case.
     package static func lowercased(_ text: some StringProtocol) -> String {
         String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self)

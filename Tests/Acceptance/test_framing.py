@@ -71,6 +71,8 @@ DOUBTFUL = {
     + b"hello world",
     "no byte by the length beside identity": head("Transfer-Encoding: identity", "Content-Length: 0")
     + b"hello",
+    "chunked before nothing": head("Transfer-Encoding: chunked,") + CHUNKED,
+    "chunked behind nothing": head("Transfer-Encoding: , chunked") + CHUNKED,
     "chunked behind identity": head("Transfer-Encoding: identity, chunked") + CHUNKED,
     "chunked and identity": head("Transfer-Encoding: chunked", "Transfer-Encoding: identity") + CHUNKED,
     "a part": head("Content-Range: bytes 0-14/15", "Transfer-Encoding : chunked", status="HTTP/1.1 206 Part")

@@ -64,7 +64,8 @@ import Testing
     @Test(arguments: [
         Row("once", ["chunked"], true), Row("in capitals", ["Chunked"], true),
         Row("behind identity", ["identity, chunked"], false), Row("before it", ["chunked", "identity"], false),
-        Row("nothing", [""], false), Row("a comma", [","], false), Row("beside nothing", [",chunked, "], true),
+        Row("nothing", [""], false), Row("a comma", [","], false), Row("behind nothing", [", chunked"], false),
+        Row("before nothing", ["chunked,"], false), Row("beside an empty field", ["", "chunked"], false),
         Row("twice", ["chunked, chunked"], false), Row("twice in two fields", ["chunked", "chunked"], false),
         Row("with a parameter", ["chunked;a=b"], false), Row("in quotes", ["\"chunked\""], false),
         Row("behind a control character", ["\u{b}chunked"], false),
