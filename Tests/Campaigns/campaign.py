@@ -27,6 +27,8 @@ class Result:
     counts: Counter[str] = field(default_factory=Counter)
     #: What the machine lacks for this case, by name; such a case is counted as skipped.
     lacks: str | None = None
+    #: How large the input of a failure is; those that have a size are told again, smallest first.
+    size: int | None = None
 
 
 class Campaign(abc.ABC):

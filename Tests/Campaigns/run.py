@@ -35,6 +35,7 @@ MODULES = {
     "power-loss": "power_loss.campaign_power_loss",
     "mutations": "mutations.campaign_mutations",
     "faults": "faults.campaign_faults",
+    "heads": "heads.campaign_heads",
 }
 SAVE_EVERY_SECONDS = 10
 SLICE_SEED = 1
@@ -103,6 +104,8 @@ class Run:
     def __init__(self, options: argparse.Namespace, name: str, kept: Path) -> None:
         self.options, self.name, self.kept = options, name, kept
         self.here = Totals()
+        #: Size, case and text of the failures that have a size.
+        self.sized: list[tuple[int, int, str]] = []
         self.file = TotalsFile(options.totals, name) if options.campaign and options.case is None else None
 
     def first_and_count(self) -> tuple[int, int | None]:
@@ -165,6 +168,7 @@ class Run:
             self.save(pending, last)
             pool.close()
             pool.join()
+        self.tell_smallest_first()
         print(f"{self.name}: {self.here.text()} (seed {self.options.seed}, cases {first} to {last}, ", end="")
         print(f"{time.monotonic() - began:.0f} s)", flush=True)
         if self.file is not None:
@@ -182,6 +186,15 @@ class Run:
             print(
                 f"  again: {again}\n  kept: {self.kept}/{self.name}-{self.options.seed}-{index}", flush=True
             )
+
+        if result.failures and result.size is not None:
+            self.sized.append((result.size, index, result.failures[0]))
+
+    def tell_smallest_first(self) -> None:
+        if len(self.sized) > 1:
+            print(f"{self.name}: what failed, smallest first:")
+        for _, index, text in sorted(self.sized) if len(self.sized) > 1 else ():
+            print(f"  case {index}: {text}", flush=True)
 
     def save(self, pending: Totals, last: int) -> None:
         if self.file is None or pending.cases == 0:

@@ -1,0 +1,109 @@
+"""One service that downloads response after response, and the oracles beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from pathlib import Path
+
+from towline_client import JSON, RPCError, Timeout, Towline, clean_environment
+
+from .oracle import Libcurl, Opinion
+from .readers import READERS
+from .response import FILE_BYTES, HELD_BYTES, Response
+from .server import Play, Server
+from .verdict import Outcome, judge
+
+#: A response without an end that stays open is given up after so long.
+STALL_MS = 300
+SETTLE_SECONDS = 30.0
+#: Downloads of one process: its records and messages are not to add up for ever.
+DOWNLOADS_PER_PROCESS = 1_000
+
+
+class Bench:
+    """The service and the oracles, kept from case to case."""
+
+    def __init__(self, binary: Path, folder: Path, build: Path) -> None:
+        self.binary, self.folder = binary, folder
+        self.libcurl = Libcurl(build)
+        self.server = Server()
+        self.host: Towline | None = None
+        self.count = 0
+
+    def learn_first(self) -> int:
+        """The offset that the service asks for when it resumes: it may ask for some of what is held again."""
+        play = Play(Response((), b"", (), b"", (), is_resumed=True))
+        self._download(play)
+        for _, asked in play.requests[1:]:
+            if match := re.match(r"bytes=(\d+)-", asked or ""):
+                return int(match[1])
+        return HELD_BYTES
+
+    def close(self) -> None:
+        self.stop()
+        self.server.close()
+
+    def stop(self) -> list[str]:
+        """Ends the process; what it did wrong on the wire."""
+        host, self.host = self.host, None
+        if host is None:
+            return []
+        host.finish()
+        shutil.rmtree(self.folder / "state", ignore_errors=True)
+        return host.violations
+
+    def _launched(self) -> Towline:
+        if self.host is None or self.host.process.poll() is not None:
+            self.stop()
+            for name in ("state", "home", "out"):
+                (self.folder / name).mkdir(exist_ok=True)
+            state = ["--state-dir", str(self.folder / "state")]
+            self.host = Towline(
+                self.binary, state, env=clean_environment(self.folder / "home"), cwd=self.folder
+            )
+        return self.host
+
+    def run(self, response: Response) -> tuple[list[str], Outcome | None, Opinion, dict[str, Opinion]]:
+        """Downloads the response; what is wrong, how it ended, and the opinions."""
+        asked = f"{response.first}-{FILE_BYTES - 1}" if response.is_resumed else None
+        libcurl = self.libcurl.judge(response.pieces, asked)
+        others = {name: read(response.pieces) for name, read in READERS.items()}
+        try:
+            outcome = self._download(Play(response))
+        except (RPCError, Timeout, OSError) as error:
+            text = f"{type(error).__name__}: {error}"[:1500]
+            return [text, *self.stop()], None, libcurl, others
+        found = judge(response, outcome, libcurl, others)
+        has_violated = self.host is not None and bool(self.host.violations)
+        if has_violated or self.count % DOWNLOADS_PER_PROCESS == 0:
+            found += self.stop()
+        return found, outcome, libcurl, others
+
+    def _download(self, play: Play) -> Outcome:
+        host = self._launched()
+        self.count += 1
+        key = f"c{self.count}"
+        self.server.plays[key] = play
+        # An address of its own, so that nothing is known of the origin and no connection is shared.
+        host_number = self.count % DOWNLOADS_PER_PROCESS
+        origin = f"http://127.1.{host_number // 250}.{host_number % 250 + 1}"
+        target = self.folder / "out" / key
+        host.call(
+            "start",
+            id=key,
+            url=f"{origin}:{self.server.port}/{key}/file",
+            path=str(target),
+            events="none",
+            stallTimeoutMs=STALL_MS,
+            retry={"maxAttempts": 2 if play.response.is_resumed else 0, "initialDelayMs": 1, "maxDelayMs": 1},
+        )
+        answer = host.call("wait", id=key, until="settled", timeout=SETTLE_SECONDS)
+        download: JSON = answer["download"]
+        file = target.read_bytes() if target.exists() else None
+        for path in (target, Path(f"{target}.towline")):
+            with contextlib.suppress(OSError):
+                path.unlink()
+        del self.server.plays[key]
+        return Outcome(download, file, [path for path, _ in play.requests])
