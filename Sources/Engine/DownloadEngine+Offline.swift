@@ -18,6 +18,8 @@ extension DownloadEngine {
     private static let lookDelayNanoseconds: Int64 = 250_000_000
     /// Clocks are read one after the other: less than this is no suspension.
     private static let suspensionNanoseconds: Int64 = 1_000_000_000
+    /// The loop sleeps for a second at most: after this long the process did not run, as in a suspended virtual machine.
+    private static let longStandstillNanoseconds: Int64 = 5_000_000_000
 
     /// Lets a stopped download wait for the network if that is what its failure tells of.
     ///
@@ -53,8 +55,11 @@ extension DownloadEngine {
     /// Sees whether the network changed or the system was suspended since the last turn.
     func takeNetworkNews() {
         let suspended = suspendedNanoseconds()
-        let wasSuspended = suspended - knownSuspendedNanoseconds >= Self.suspensionNanoseconds
+        let wasSuspended =
+            suspended - knownSuspendedNanoseconds >= Self.suspensionNanoseconds
+            || now - suspensionLookedAt >= Self.longStandstillNanoseconds
         knownSuspendedNanoseconds = suspended
+        suspensionLookedAt = now
         if wasSuspended {
             networkReturnedAt = now
             for id in offline.keys.sorted() { goOnline(id) }

@@ -77,8 +77,9 @@ package actor DownloadEngine: LoopOwner {
     var isNetworkLookDue = false
     /// When the network came back last: connections from before may be dead. In monotonic nanoseconds.
     var networkReturnedAt: Int64?
-    /// How long the system had been suspended when that was looked at last.
+    /// How long the system had been suspended when that was looked at last, and when that was.
     var knownSuspendedNanoseconds = suspendedNanoseconds()
+    var suspensionLookedAt = monotonicNanoseconds()
     /// Downloads were left in the queue for the next turn, so that this one ends.
     var isAdmissionCut = false
 
