@@ -12,10 +12,24 @@ let strict: [SwiftSetting] = [
 // Targets that touch C: every unsafe use must be spelled `unsafe`.
 let wrapper = strict + [.strictMemorySafety()]
 
+// Checked where they are cheap; -O2 since FORTIFY needs it, in debug builds too.
+let hardenedC: [CSetting] = [
+    .treatAllWarnings(as: .error),
+    .unsafeFlags(["-O2", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]),
+]
+// What the loader has bound is read-only; libraries come from the system's places only (`Sources/link`).
+let hardenedBinary: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now"]
+            + ["-Xclang-linker", "--ld-path=\(Context.packageDirectory)/Sources/link"],
+        .when(platforms: [.linux])
+    )
+]
+
 func shim(_ name: String, _ library: String?) -> Target {
     .target(
         name: name,
-        cSettings: [.treatAllWarnings(as: .error)],
+        cSettings: hardenedC,
         linkerSettings: library.map { [.linkedLibrary($0)] } ?? []
     )
 }
@@ -59,7 +73,8 @@ let package = Package(
         .executableTarget(
             name: "towline",
             dependencies: ["Core", "Curl", "Engine", "Platform", "RPC", "Service", "Store"],
-            swiftSettings: strict
+            swiftSettings: strict,
+            linkerSettings: hardenedBinary
         ),
 
         // Tests
