@@ -23,13 +23,19 @@ package enum FileName {
     }
 
     /// The last component of the text, made safe: one name, without separators, control and direction characters,
-    /// names that Windows reserves, a leading dot, or more bytes than the limit; `download` when nothing is left.
+    /// names that Windows reserves, a leading dot or hyphen, or more bytes than the limit; `download` when nothing is left.
     package static func sanitized(_ text: String) -> String { component(text) ?? fallback }
 
     /// The name with a number before its extension, `name (1).ext`, within the same limit.
     package static func numbered(_ name: String, _ number: Int) -> String {
         let (stem, suffix) = split(name)
         return fitted(stem: stem, suffix: " (\(number))" + suffix)
+    }
+
+    /// The name cut, before its extension, so that with the partial's suffix it has at most `limit` bytes; as it is if it fits.
+    package static func shortened(_ name: String, toByteCount limit: Int) -> String {
+        let (stem, suffix) = split(name)
+        return fitted(stem: stem, suffix: suffix, limit: limit)
     }
 
     private static func component(_ text: String) -> String? {
@@ -40,6 +46,8 @@ package enum FileName {
         while let scalar = scalars.last, isBlank(scalar) || scalar == "." { scalars.removeLast() }
         guard let first = scalars.first else { return nil }
         if first == "." { scalars[0] = substitute }
+        // A shell's `rm *` would take it for an option.
+        if first == "-" { scalars.insert(substitute, at: 0) }
 
         var view = String.UnicodeScalarView()
         view.append(contentsOf: scalars)
@@ -51,8 +59,8 @@ package enum FileName {
     }
 
     /// The stem cut, at a scalar's boundary, so that both and the partial's suffix fit.
-    private static func fitted(stem: String, suffix: String) -> String {
-        let room = Limits.fileNameByteCount - partialSuffix.utf8.count - suffix.utf8.count
+    private static func fitted(stem: String, suffix: String, limit: Int = Limits.fileNameByteCount) -> String {
+        let room = limit - partialSuffix.utf8.count - suffix.utf8.count
         var cut = String.UnicodeScalarView()
         var byteCount = 0
         for scalar in stem.unicodeScalars {

@@ -15,6 +15,10 @@ import Testing
             Row("slashes", "///", "download"),
             Row("dotfile", ".bashrc", "_bashrc"), Row("dots ahead", "..a", "_.a"),
             Row("blank then dot", " .ssh", "_ssh"),
+            Row("hyphen", "-rf", "_-rf"), Row("blank then hyphen", " --help", "_--help"),
+            Row("hyphen alone", "-", "_-"),
+            Row("hyphen behind a path", "a/-o", "_-o"), Row("hyphen within", "a-b", "a-b"),
+            Row("another dash", "–a", "–a"),
             Row("trailing dots and blanks", "a.txt. . ", "a.txt"),
             Row("NUL", "a\0.txt", "a_.txt"), Row("newline", "a\nb", "a_b"), Row("DEL", "a\u{7f}", "a_"),
             Row("C1", "a\u{9b}31m", "a_31m"),
@@ -56,6 +60,12 @@ import Testing
         #expect(numbered.hasSuffix(" (12)" + row.expected))
     }
 
+    @Test func `a name is cut to what a file system takes`() {
+        let name = FileName.shortened(String(repeating: "é", count: 100) + ".tar.gz", toByteCount: 143)
+        #expect(name == String(repeating: "é", count: 64) + ".tar.gz")
+        #expect(FileName.shortened("a.txt", toByteCount: 143) == "a.txt")
+    }
+
     @Test(
         arguments: [
             Row("extension", "a.txt", "a (1).txt"), Row("none", "a", "a (1)"), Row("two", "a.tar.xz", "a (1).tar.xz"),
@@ -88,7 +98,7 @@ import Testing
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `any text gives a safe name, and a safe name stays as it is`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        let alphabet = Array("./\\ ~aB9%é日\u{202e}\0\n:*\u{200d}👩nulcom1.tarlnk".unicodeScalars)
+        let alphabet = Array("./\\ ~-aB9%é日\u{202e}\0\n:*\u{200d}👩nulcom1.tarlnk".unicodeScalars)
         for _ in 0..<1_500 {
             var view = String.UnicodeScalarView()
             for _ in 0..<Int.random(in: 0..<12, using: &generator) {
@@ -98,7 +108,8 @@ import Testing
             }
             let name = FileName.sanitized(String(view))
             #expect(!name.isEmpty && name.utf8.count <= Self.room)
-            #expect(name.unicodeScalars.first != "." && name.unicodeScalars.last != "." && name.last != " ")
+            #expect(name.unicodeScalars.first != "." && name.unicodeScalars.first != "-")
+            #expect(name.unicodeScalars.last != "." && name.last != " ")
             #expect(!name.unicodeScalars.contains { $0 == "/" || $0 == "\\" || $0.value < 0x20 || $0 == "\u{202e}" })
             if !name.hasSuffix(".download") { #expect(FileName.sanitized(name) == name) }
         }
