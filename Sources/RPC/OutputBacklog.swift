@@ -2,7 +2,7 @@
 ///
 /// Answers are always kept. Events are kept up to a limit; past it they are dropped until all that waits before the gap
 /// has been taken, and one notice of the gap stands in their place. Of progress, each download has one waiting message,
-/// which a newer one replaces where it stands.
+/// in whose stead a newer one goes to the end.
 struct OutputBacklog: Sendable {
     /// Bytes of events that may wait.
     static let maximumEventByteCount = 4 << 20
@@ -76,10 +76,8 @@ struct OutputBacklog: Sendable {
     }
 
     mutating func setProgress(_ message: [UInt8], id: String) {
-        if slots[id] != nil {
-            slots[id]?.message = message
-            return
-        }
+        // It must not overtake what was said of the download since.
+        if slots[id] != nil { discardProgress(id: id) }
         generation += 1
         slots[id] = Slot(message: message, generation: generation)
         entries.append(.progress(id: id, generation: generation))
