@@ -58,7 +58,7 @@ package final class MultiSession {
         for transfer in news { transfer.finishIfWhole() }
     }
 
-    /// The transfers that changed since the last call, each once: a head came, body bytes came, it paused, it ended.
+    /// The transfers that changed since the last call, each once: a line of a head or body bytes came, it paused, it ended.
     package func takeNews() -> [Transfer] {
         let taken = news
         news = []

@@ -12,13 +12,14 @@ extension Transfer {
         let peer = "\(request.url.host):\(request.url.port)"
         if let abortion { return abortion.failure(peer, wasReused: metrics.newConnectionCount == 0) }
         if code == CURLE_OK { return earlyEnd(peer) }
+        let isConnected = metrics.preTransferMicroseconds > 0
         let context = FailureContext(
             peer: peer,
-            wasConnected: metrics.preTransferMicroseconds > 0,
+            wasConnected: isConnected,
             wasReused: metrics.newConnectionCount == 0,
             isHeadIncomplete: !recorder.isComplete,
             headerByteCount: recorder.byteCount,
-            errorNumber: connectionErrorNumber(code, easy),
+            errorNumber: connectionErrorNumber(code, easy, wasConnected: isConnected),
             errorText: easy.errorText,
             ignoredProxyVariable: ignoredProxyVariable,
             proxyStatus: easy.long(CURLINFO_HTTP_CONNECTCODE),
@@ -61,15 +62,14 @@ extension Transfer {
         return errorText.hasPrefix(start) && !errorText.lowercased().hasPrefix("\(start.lowercased())\(host) port")
     }
 
-    /// The errno of the last failed attempt to connect.  libcurl keeps none for a socket that could not be made at all.
-    private func connectionErrorNumber(_ code: CURLcode, _ easy: borrowing EasyHandle) -> Int {
-        let told = easy.long(CURLINFO_OS_ERRNO)
-        guard code == CURLE_COULDNT_CONNECT, told <= 0 else { return told }
-        do throws(Errno) {
-            _ = try FileDescriptor(open: "/dev/null", flags: O_RDONLY)
-            return 0
-        } catch {
-            return Int(error.code)
-        }
+    /// The errno of the last failed attempt to connect; of any failure before a connection, that no descriptor is left:
+    /// libcurl and its TLS library call that a failed look-up, an authority file that is missing, and more.
+    private func connectionErrorNumber(_ code: CURLcode, _ easy: borrowing EasyHandle, wasConnected: Bool) -> Int {
+        let told = code == CURLE_COULDNT_CONNECT ? easy.long(CURLINFO_OS_ERRNO) : 0
+        if wasConnected || told > 0 || code == CURLE_OPERATION_TIMEDOUT { return max(0, told) }
+        return descriptorShortage(below: Self.connectionDescriptorCount).map { Int($0.code) } ?? 0
     }
+
+    /// The descriptors that making a connection may take at once: a look-up's three, its own, and a certificate file.
+    private static let connectionDescriptorCount = 5
 }

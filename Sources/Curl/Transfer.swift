@@ -257,11 +257,9 @@ package import Platform
         case .malformed(let field): abortion = .malformedHead(field)
         }
         if abortion != nil { return abortCode }
-        if recorder.isComplete && !wasComplete {
-            // What is malformed in it is the gate's to tell.
-            framing = head.flatMap { try? BodyFraming($0) }
-            noteNews()
-        }
+        // What is malformed in it is the gate's to tell.
+        if recorder.isComplete && !wasComplete { framing = head.flatMap { try? BodyFraming($0) } }
+        noteNews()
         return bytes.count
     }
 

@@ -50,6 +50,10 @@ package struct FailureContext: Sendable {
     }
 }
 
+extension FailureContext {
+    fileprivate var hasNoDescriptor: Bool { Errno(code: Int32(clamping: errorNumber)).isDescriptorShortage }
+}
+
 extension DownloadFailure {
     /// The failure that a CURLcode other than 0 stands for.
     ///
@@ -62,6 +66,8 @@ extension DownloadFailure {
         }
         let (kind, message, isRetryable): (FailureKind, String, Bool) =
             switch CURLcode(rawValue: UInt32(clamping: curlCode)) {
+            case _ where !context.wasConnected && context.hasNoDescriptor:
+                (.connect, "could not connect to \(peer)\(Self.reason(context.errorNumber))", true)
             case CURLE_COULDNT_RESOLVE_HOST:
                 (.dns, "the name of \(peer) could not be resolved", true)
             case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
@@ -89,6 +95,10 @@ extension DownloadFailure {
             case CURLE_RECV_ERROR where context.errorText.hasSuffix("in chunked-encoding"):
                 // libcurl has no code for a broken chunk, only words.
                 (.protocol, "\(peer) sent a body whose chunks are not valid HTTP", true)
+            case CURLE_SSL_CONNECT_ERROR where TLSRefusal.isFinal(context.errorText),
+                CURLE_SEND_ERROR where context.headerByteCount == 0 && TLSRefusal.isAlert(context.errorText),
+                CURLE_RECV_ERROR where context.headerByteCount == 0 && TLSRefusal.isAlert(context.errorText):
+                (.tls, "\(peer) refused a secure connection\(Self.quoted(context.errorText))", false)
             case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN:
                 (.incomplete, "the connection to \(peer) was lost", true)
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,

@@ -53,9 +53,8 @@ extension EasyHandle {
         // 0 would mean libcurl's default of five minutes.
         let connectMilliseconds = min(max(request.connectTimeoutMilliseconds, 1), Self.maxTimeoutMilliseconds)
         try set(CURLOPT_CONNECTTIMEOUT_MS, Int(connectMilliseconds))
-        let stallMilliseconds = min(max(request.stallTimeoutMilliseconds, 1), Self.maxTimeoutMilliseconds)
-        try set(CURLOPT_LOW_SPEED_LIMIT, 1)
-        try set(CURLOPT_LOW_SPEED_TIME, Int((stallMilliseconds + 999) / 1_000))
+        // Silence is the owner's to notice: for libcurl a byte a second is none.
+        try set(CURLOPT_LOW_SPEED_TIME, 0)
     }
 
     private borrowing func setRequestOptions(_ request: TransferRequest) throws(CurlError) {

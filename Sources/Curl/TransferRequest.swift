@@ -13,8 +13,6 @@ package struct TransferRequest: Sendable {
     package var usesEnvironmentProxy: Bool
     /// From the start until the connection is ready, TLS included.
     package var connectTimeoutMilliseconds: Int64
-    /// No byte for this long is a stall; rounded up to whole seconds. A paused transfer does not stall.
-    package var stallTimeoutMilliseconds: Int64
     /// Idle connections that have not been used for longer are not used again, in seconds; 0 takes none at all.
     package var maxIdleSeconds: Int
     /// How much libcurl reads from the socket at once, 1 KiB to 10 MiB; fixed for the whole transfer.
@@ -34,7 +32,6 @@ package struct TransferRequest: Sendable {
         userInfo: ParsedURL.UserInfo? = nil,
         usesEnvironmentProxy: Bool = false,
         connectTimeoutMilliseconds: Int64 = 30_000,
-        stallTimeoutMilliseconds: Int64 = 30_000,
         maxIdleSeconds: Int = TransferRequest.maxIdleSecondsDefault,
         receiveBufferByteCount: Int = 64 * 1024,
         codingEvidence: ContentCoding.Evidence? = nil,
@@ -46,7 +43,6 @@ package struct TransferRequest: Sendable {
         self.userInfo = userInfo
         self.usesEnvironmentProxy = usesEnvironmentProxy
         self.connectTimeoutMilliseconds = connectTimeoutMilliseconds
-        self.stallTimeoutMilliseconds = stallTimeoutMilliseconds
         self.maxIdleSeconds = maxIdleSeconds
         self.receiveBufferByteCount = receiveBufferByteCount
         self.codingEvidence = codingEvidence ?? ContentCoding.Evidence(names: [url.path])

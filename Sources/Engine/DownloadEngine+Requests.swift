@@ -112,7 +112,6 @@ extension DownloadEngine {
             userInfo: userInfo,
             usesEnvironmentProxy: usesEnvironmentProxies,
             connectTimeoutMilliseconds: download.options.connectTimeoutMilliseconds,
-            stallTimeoutMilliseconds: download.options.stallTimeoutMilliseconds,
             maxIdleSeconds: maxIdleSeconds(),
             receiveBufferByteCount: receiveBufferByteCount(),
             codingEvidence: codingEvidence(download, url, hopCount: hopCount),

@@ -35,6 +35,9 @@ package struct Errno: Error, Equatable, Hashable, Sendable {
     package static let tooManyFilesInSystem = Errno(code: ENFILE)
     package static let wouldBlock = Errno(code: EAGAIN)
 
+    /// The process, or the system, has no descriptor left.
+    package var isDescriptorShortage: Bool { self == .tooManyFiles || self == .tooManyFilesInSystem }
+
     /// The system's text for the code, in the C locale.  C: strerror_r(3)
     package var message: String {
         var text = [CChar](repeating: 0, count: 128)

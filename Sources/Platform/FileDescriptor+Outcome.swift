@@ -38,6 +38,21 @@ extension FileDescriptor {
     }
 }
 
+/// Why so many descriptors more cannot be had, if it is for want of descriptors.  C: dup(2)
+package func descriptorShortage(below count: Int) -> Errno? {
+    var copies: [Int32] = []
+    defer { for raw in copies { _ = Glibc.close(raw) } }
+    for _ in 0..<count {
+        let raw = cplatform_duplicate(2)
+        if raw < 0 {
+            let error = Errno.current
+            return error.isDescriptorShortage ? error : nil
+        }
+        copies.append(raw)
+    }
+    return nil
+}
+
 extension Errno {
     package static let illegalSeek = Errno(code: ESPIPE)
     package static let notImplemented = Errno(code: ENOSYS)

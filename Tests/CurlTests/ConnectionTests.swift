@@ -5,19 +5,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ConnectionTests {
-    @Test(arguments: [nil, 1_000])
-    func `silence is a stall`(_ byteCount: Int?) async throws {
-        let server = try ScriptedServer { _ in
-            guard let byteCount else { return .stall }
-            return .file([UInt8](repeating: 7, count: 5_000)) { $0.stallAfterByteCount = byteCount }
-        }
-        let fetched = try await Client().fetch(server.url("/")) { $0.stallTimeoutMilliseconds = 1_000 }
-        #expect(fetched.failure?.kind == .stalled)
-        #expect(fetched.failure?.isRetryable == true)
-        #expect(fetched.failure?.curlCode == 28)
-        #expect(fetched.body.count == byteCount ?? 0)
-    }
-
     @Test func `a handshake that nobody answers is a time-out`() async throws {
         let server = try ScriptedServer { _ in .stall }
         let url = "https://127.0.0.1:\(server.port)/"
