@@ -12,14 +12,16 @@ package enum RetryPolicy {
     /// only replace what a restart threw away are not gained.
     /// `retryAfterMilliseconds` is what the server asked for; it replaces the delay of our own.
     /// `random` lies in 0 ..< 1.
+    /// `isUnbounded`: what is missing comes back by itself, and it is nobody's fault: the tries do not run out.
     package static func decide(
         failureCount: Int,
         options: RetryOptions,
         failure: DownloadFailure,
         retryAfterMilliseconds: Int64? = nil,
+        isUnbounded: Bool = false,
         random: Double
     ) -> RetryDecision {
-        guard failure.isRetryable, failureCount <= options.maxAttempts else { return .giveUp }
+        guard failure.isRetryable, isUnbounded || failureCount <= options.maxAttempts else { return .giveUp }
         if let wait = retryAfterMilliseconds {
             return .retry(afterMilliseconds: min(max(0, wait), Limits.retryAfterMaxMilliseconds))
         }

@@ -57,6 +57,8 @@ final class Download {
     var hasAskedEarlierLocation = false
     /// What was held when the current try began: only a failure after more than that starts the count of failures anew.
     var startByteCount: Int64 = 0
+    /// How often in a row no descriptor was left for it.
+    var shortageCount: Int64 = 0
     /// It stands in the line for buffers.
     var isStarving = false
     /// The body has ended, and with what; judged when its last byte is written.
@@ -80,6 +82,10 @@ final class Download {
     var onQuiet: (() -> Void)?
     /// Counts how often that has run: a time limit set for an earlier wait is void.
     var quietCount: UInt64 = 0
+    /// What was told to have been received, by attempt.
+    private var told: [(attempt: Int, byteCount: Int64)] = []
+    /// Bytes of this attempt count also before the disk has taken any.
+    var isMemoryCounted = false
     var isDirty = false
     /// The last save failed: the disk knows an older state than memory.
     var isUnsaved = false
@@ -112,10 +118,30 @@ final class Download {
     /// What is left is the disk's part: another source would change nothing.
     var isTransferOver: Bool { phase == .finalizing || phase == .verifying }
 
+    /// What counts as received.  Bytes in memory do once the disk has taken some, which a full one never does, or once the
+    /// transfer that brought them has failed.
+    var receivedByteCount: Int64 { isMemoryCounted || partial.hasWritten ? byteCountInHand : 0 }
+
     /// On disk, on the way there, gathered, and still in the transfer's buffers.
-    var receivedByteCount: Int64 {
+    var byteCountInHand: Int64 {
         let inTransfer = exchange.map { $0.plan == nil ? 0 : Int64($0.transfer.bufferedByteCount) } ?? 0
         return partial.heldRanges.byteCount + partial.gatheredByteCount + partial.wholeByteCountOnItsWay + inTransfer
+    }
+
+    /// Sees to it that within an attempt no count that is told falls: what has waited for its commit is older than what was
+    /// told meanwhile without one.
+    func tell(_ snapshot: inout DownloadSnapshot) {
+        let place: Int
+        if let known = told.lastIndex(where: { $0.attempt == snapshot.attempt }) {
+            place = known
+        } else {
+            // Nothing that waits tells of an attempt so long ago.
+            if told.count == 100 { told.removeFirst() }
+            place = told.count
+            told.append((snapshot.attempt, 0))
+        }
+        snapshot.receivedByteCount = max(snapshot.receivedByteCount, told[place].byteCount)
+        told[place].byteCount = snapshot.receivedByteCount
     }
 
     /// Body bytes of this attempt, as they came over the network.

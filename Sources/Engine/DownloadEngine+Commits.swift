@@ -168,10 +168,7 @@ extension DownloadEngine {
             case .event(var told):
                 if let held = downloads[told.id] {
                     told.revision = held.record.revision
-                    // It may have waited for its commit while progress was told: counts of one attempt never fall.
-                    if told.attempt == Int(clamping: held.record.attempt) {
-                        told.receivedByteCount = max(told.receivedByteCount, held.receivedByteCount)
-                    }
+                    held.tell(&told)
                     if told.state == .completed, held.endSaveFailureCount > 0 {
                         held.isEndHeldBack = true
                         continue

@@ -236,6 +236,7 @@ extension DownloadEngine {
     func beginAttempt(_ download: Download) {
         let attempt = download.record.attempt.addingSaturated(1)
         download.record.attempt = attempt
+        download.isMemoryCounted = false
         download.record.transferredByteCount = 0
         // What the marks say of the last attempt is as true of this one.  Not read from the record here: that would be
         // a second access to it within the first, which traps.

@@ -32,21 +32,30 @@ extension DownloadEngine {
         // Bytes that only replace what this run threw away do not start the count anew: a file that changes with every run
         // would otherwise be followed for ever.
         let hasGained = hasGained(download) && !download.hasDiscarded
-        download.startByteCount = download.receivedByteCount
+        download.startByteCount = download.byteCountInHand
         stop(download)
+        if download.byteCountInHand > 0 { download.isMemoryCounted = true }
         download.record.failure = failure
         download.trail.updateAttempt { attempt in
             attempt.failure = failure
             attempt.endedAtUnixMilliseconds = unixMilliseconds()
         }
         if hasGained { download.record.failureCount = 0 }
-        if advice == nil, waitsForNetwork(download, failure) { return }
-        download.record.failureCount = download.record.failureCount.addingSaturated(1)
+        // That this machine has no descriptor left is no failure of a try: it waits for one, however long that takes.
+        let isShortage = failure.errno.map { Errno(code: Int32(clamping: $0)).isDescriptorShortage } ?? false
+        if isShortage {
+            download.shortageCount = download.shortageCount.addingSaturated(1)
+        } else {
+            download.shortageCount = 0
+            if advice == nil, waitsForNetwork(download, failure) { return }
+            download.record.failureCount = download.record.failureCount.addingSaturated(1)
+        }
         let decision = RetryPolicy.decide(
-            failureCount: Int(clamping: download.record.failureCount),
+            failureCount: Int(clamping: isShortage ? download.shortageCount : download.record.failureCount),
             options: download.options.retry,
             failure: failure,
             retryAfterMilliseconds: advice?.retryAfterMilliseconds,
+            isUnbounded: isShortage,
             random: Double.random(in: 0..<1)
         )
         switch decision {
@@ -61,7 +70,7 @@ extension DownloadEngine {
     /// What a restart threw away is not gained by fetching it again, even if a little more came this time: a server without
     /// ranges on a bad link would otherwise be asked for ever.
     private func hasGained(_ download: Download) -> Bool {
-        download.receivedByteCount > download.startByteCount && download.record.transfer?.mode != .restarted
+        download.byteCountInHand > download.startByteCount && download.record.transfer?.mode != .restarted
     }
 
     /// A body ended that was a part of the file: asks for the next, at once if this one was of use.

@@ -122,7 +122,13 @@ extension DownloadEngine {
 
     /// One of this process's own downloads that is not over, or whose end is being told; nil for any other.
     package func snapshot(id: String) -> DownloadSnapshot? {
-        downloads[id].map { durableSnapshot(of: $0) }
+        downloads[id].map { durableSnapshot(of: $0, isTold: false) }
+    }
+
+    /// The client has been told what `snapshot` gave: nothing that still waits for its commit may tell it of less.
+    package func noteTold(_ snapshot: DownloadSnapshot) {
+        var told = snapshot
+        downloads[snapshot.id]?.tell(&told)
     }
 
     /// The ids of all downloads that the engine holds now.
@@ -141,13 +147,15 @@ extension DownloadEngine {
         guard let download = downloads[snapshot.id] else { return snapshot }
         var snapshot = snapshot
         snapshot.revision = download.record.revision
+        download.tell(&snapshot)
         if download.endSaveFailureCount > 0 { hideCompletion(&snapshot) }
         return snapshot
     }
 
     /// For whoever asks now: complete only when the client has been told so, which waits for the record.
-    private func durableSnapshot(of download: Download) -> DownloadSnapshot {
+    private func durableSnapshot(of download: Download, isTold: Bool = true) -> DownloadSnapshot {
         var snapshot = snapshot(of: download)
+        if isTold { download.tell(&snapshot) }
         if !download.isEndTold { hideCompletion(&snapshot) }
         return snapshot
     }

@@ -50,6 +50,9 @@ struct PartialState {
     /// What counts as received besides what memory holds.
     var heldRanges: ByteRangeSet { file == nil && submitted.isEmpty ? claimed : submitted }
 
+    /// The disk has taken something, or did in an earlier run.
+    var hasWritten: Bool { file == nil && submitted.isEmpty ? !claimed.isEmpty : !written.isEmpty }
+
     var gatheredByteCount: Int64 { gathered.reduce(0) { $0 + Int64($1.buffer.count) } }
 
     /// Nothing is on its way to the disk, nor waits to be.

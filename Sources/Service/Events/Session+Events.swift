@@ -132,7 +132,9 @@ extension Session {
             pacer.note(advanced)
             for id in pacer.takeDue(now: now, interval: { interest(in: $0, isOwn: true).progressIntervalMilliseconds })
             {
-                if let download = engine.snapshot(id: id), !download.state.isFinal { sendProgress(download) }
+                guard let download = engine.snapshot(id: id), !download.state.isFinal else { continue }
+                sendProgress(download)
+                engine.noteTold(download)
             }
             for id in advanced {
                 if let download = engine.snapshot(id: id) { reportWaits(download, now: now) }

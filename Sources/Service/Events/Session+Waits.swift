@@ -83,6 +83,11 @@ extension Session {
         settleForTime(now: now)
         for wait in waits.all.values where wait.unseenCount == 0 && !wait.isHeldForEvent {
             guard let deadline = wait.deadline, deadline <= now else { continue }
+            // Newer counts may have been told since its last look.
+            if let old = wait.download, let new = engine.snapshot(id: old.id), new.attempt == old.attempt {
+                wait.download?.receivedByteCount = max(old.receivedByteCount, new.receivedByteCount)
+                engine.noteTold(new)
+            }
             if wait.isEventDue { wait.isHeldForEvent = true } else { end(wait, timedOut: true) }
         }
         return [waits.nextDeadline, downloads.nextSettleTime(now: now)].compactMap { $0 }.min()

@@ -1,0 +1,109 @@
+"""A process that has no descriptor left: nothing fails for that, everything waits until there is one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fixtures import Launcher
+from nginx_server import Nginx
+from scripted_server import Behaviour, ScriptedServer, content
+from support import MIB, QUICK_RETRY, finish
+from towline_client import JSON, Towline
+
+#: one try, were it to count
+ONE_TRY = {**QUICK_RETRY, "maxAttempts": 0}
+
+
+@contextmanager
+def descriptors_left(host: Towline, count: int) -> Iterator[None]:
+    """Lets the process open so many descriptors more."""
+    process = host.process.pid
+    taken = {int(name) for name in os.listdir(f"/proc/{process}/fd")}
+    limits = resource.prlimit(process, resource.RLIMIT_NOFILE)
+    free = [number for number in range(len(taken) + count + 1) if number not in taken]
+    resource.prlimit(process, resource.RLIMIT_NOFILE, (free[count], limits[1]))
+    yield
+    resource.prlimit(process, resource.RLIMIT_NOFILE, limits)
+
+
+def wait_for_tries(host: Towline, download_id: str, count: int = 4) -> JSON:
+    """The download once it has waited so many times."""
+
+    def has_waited(event: JSON) -> bool:
+        return sum(d["state"] in ("waiting", "failed") for d in host.changed(download_id)) >= count
+
+    host.wait_event(has_waited)
+    return host.changed(download_id)[-1]
+
+
+Url = Callable[[ScriptedServer, Nginx], str]
+PEERS: dict[str, Url] = {
+    "http": lambda server, nginx: server.url("/f"),
+    "https": lambda server, nginx: f"{nginx.https}/descriptors",
+    "a name to look up": lambda server, nginx: f"http://nobody.invalid:{server.port}/f",
+}
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+@pytest.mark.parametrize("peer", PEERS)
+def test_a_download_waits_for_a_descriptor_to_connect_with(
+    launch: Launcher, server: ScriptedServer, nginx: Nginx, work: Path, peer: str, left: int
+) -> None:
+    if left > 0 and peer == "http":
+        pytest.skip("enough to connect with")
+    data = content(1, 1000)
+    server.add("/f", data)
+    (nginx.root / "descriptors").write_bytes(data)
+    host = launch(env={"SSL_CERT_FILE": str(nginx.authority)})
+    host.call("ping")
+    with descriptors_left(host, left):
+        request = {"url": PEERS[peer](server, nginx), "path": str(work / "f"), "retry": ONE_TRY}
+        download_id = host.call("start", **request)["download"]["id"]
+        waiting = wait_for_tries(host, download_id)
+        assert waiting["state"] != "failed"
+        errors = [d["error"] for d in host.changed(download_id) if d["state"] == "waiting"]
+        assert [e["errno"] for e in errors] == [errno.EMFILE] * len(errors)
+        assert all(e["retryable"] for e in errors)
+    end = finish(host, download_id)
+    if peer == "a name to look up":
+        assert (end["state"], end["error"]["kind"]) == ("failed", "dns")
+    else:
+        assert (end["state"], end["attempt"]) == ("completed", 1)
+        assert (work / "f").read_bytes() == data
+
+
+@pytest.mark.parametrize("size", [1000, MIB])
+def test_a_download_waits_for_a_descriptor_to_write_with(
+    launch: Launcher, server: ScriptedServer, work: Path, size: int
+) -> None:
+    data, head = content(2, size), threading.Event()
+    server.add("/f", data).then(Behaviour(hold_head=head))
+    host = launch()
+    request = {"url": server.url("/f"), "path": str(work / "f"), "retry": ONE_TRY}
+    download_id = host.call("start", **request)["download"]["id"]
+    server.wait_requests("/f", 1)
+    with descriptors_left(host, 0):
+        head.set()
+        assert wait_for_tries(host, download_id)["state"] != "failed"
+    end = finish(host, download_id)
+    assert (end["state"], end["attempt"]) == ("completed", 1)
+    assert (work / "f").read_bytes() == data
+
+
+def test_a_shortage_does_not_use_up_the_tries(launch: Launcher, server: ScriptedServer, work: Path) -> None:
+    server.add("/f", b"x").then(Behaviour(status=503), Behaviour(status=503))
+    host = launch()
+    host.call("ping")
+    with descriptors_left(host, 0):
+        retry = {**QUICK_RETRY, "maxAttempts": 2}
+        request = {"url": server.url("/f"), "path": str(work / "f"), "retry": retry}
+        download_id = host.call("start", **request)["download"]["id"]
+        wait_for_tries(host, download_id, 5)
+    assert finish(host, download_id)["state"] == "completed"
