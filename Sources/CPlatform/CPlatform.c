@@ -103,6 +103,8 @@ int cplatform_read_signal(int fd) {
     struct signalfd_siginfo info;
     return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : -1;
 }
+int cplatform_first_realtime_signal(void) { return SIGRTMIN; }
+int cplatform_last_realtime_signal(void) { return SIGRTMAX; }
 int cplatform_open(int directory, const char *name, int flags, mode_t mode) {
     return directory == AT_FDCWD ? open(name, flags, mode) : openat(directory, name, flags, mode);
 }
@@ -117,6 +119,10 @@ int cplatform_room(int fd, int64_t *available, int64_t *total, bool *has_inodes)
     *total = (int64_t)status.f_blocks * (int64_t)status.f_frsize;
     *has_inodes = status.f_files == 0 || status.f_favail > 0;
     return 0;
+}
+int64_t cplatform_name_limit(const char *path) {
+    struct statvfs status;
+    return statvfs(path, &status) == 0 ? (int64_t)status.f_namemax : -1;
 }
 int cplatform_open_unnamed(int directory, const char *name, mode_t mode) {
     return cplatform_open(directory, name, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);

@@ -6,6 +6,11 @@ package func renameReplacing(_ oldPath: String, to newPath: String) throws(Errno
     try renameReplacing(Place(path: oldPath), to: Place(path: newPath))
 }
 
+/// Makes a file that only we can read, unless one is there; throws when it cannot be appended to.  C: open(2)
+package func makePrivateFile(_ path: String) throws(Errno) {
+    _ = try FileDescriptor(open: path, flags: O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, mode: 0o600)
+}
+
 /// Removes a name.  C: unlink(2)
 package func removeFile(_ path: String) throws(Errno) {
     try removeFile(Place(path: path))
@@ -30,6 +35,20 @@ package func makeDirectories(_ path: String, mode: UInt32) throws(Errno) {
         end = bytes[start...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
         if start < end { try makeDirectory(String(path[..<end]), mode: mode) }
     }
+}
+
+/// The most bytes that a whole path may have, the NUL at its end included.  C: PATH_MAX, limits.h
+package let pathByteLimit = Int(PATH_MAX)
+
+/// The most bytes that a name in a directory may have; nil where the file system does not say.  C: statvfs(3)
+package func nameByteLimit(in directory: String) -> Int? {
+    let limit = unsafe cplatform_name_limit(directory)
+    return limit > 0 ? Int(limit) : nil
+}
+
+/// Sets an environment variable, or takes it away.  Call before the first thread starts.  C: setenv(3), unsetenv(3)
+package func setEnvironmentVariable(_ name: String, to value: String?) {
+    if let value { _ = unsafe setenv(name, value, 1) } else { _ = unsafe unsetenv(name) }
 }
 
 /// The names in a directory, `.` and `..` left out, in no order.  C: readdir(3)

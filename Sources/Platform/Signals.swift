@@ -1,18 +1,31 @@
 internal import CPlatform
 internal import Glibc
 
-/// The signals that ask a process to end.
-package enum EndSignal: Int32, Sendable, CaseIterable {
-    case hangup = 1
-    case interrupt = 2
-    case terminate = 15
+/// A signal that asks a process to end: each whose default it is, save those that tell of a defect.  See signal(7)
+package struct EndSignal: RawRepresentable, Hashable, Sendable, CaseIterable {
+    package let rawValue: Int32
+
+    /// Nil for a signal of another kind.
+    package init?(rawValue: Int32) {
+        guard Self.numbers.contains(rawValue) else { return nil }
+        self.rawValue = rawValue
+    }
+
+    private init(_ number: Int32) { rawValue = number }
+
+    package static let terminate = EndSignal(SIGTERM)
+    package static var allCases: [EndSignal] { numbers.map { EndSignal($0) } }
+
+    private static let numbers: [Int32] =
+        [SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGXCPU, SIGVTALRM, SIGPROF]
+        + [SIGIO, SIGPWR, SIGSTKFLT] + Array(cplatform_first_realtime_signal()...cplatform_last_realtime_signal())
 }
 
 /// Blocks the signals that ask for an end, so that a `SignalSource` can read them, and ignores those that would kill
 /// us for a reader that went away or a file that grew too large.  C: pthread_sigmask(3), signal(2)
 ///
-/// Call before the first thread starts: threads inherit the mask. A hang-up or interrupt that was ignored at exec
-/// (nohup, a shell's background job) stays ignored.
+/// Call before the first thread starts: threads inherit the mask. What was ignored at exec (nohup, a shell's background
+/// job) stays so; SIGTERM always ends. SIGQUIT, which Swift's runtime takes for a crash, is blocked like the others.
 package func prepareSignals() {
     var set = endSignalSet()
     _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)

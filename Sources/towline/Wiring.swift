@@ -57,6 +57,8 @@ enum Wiring {
 
     /// Starts everything but the reading, which is left to the caller.
     static func start(_ options: CommandLineOptions) throws(StartFailure) -> Reader {
+        let host = options.clientProcessID.flatMap(HostProcess.init)
+        try setKeyLog(options.tlsKeyLogPath)
         do throws(CurlError) {
             try CurlGlobal.start()
         } catch {
@@ -77,7 +79,7 @@ enum Wiring {
         let session: Session
         do throws(Errno) {
             pipes = try Pipes(loop)
-            session = try makeSession(options, place, store, pipes, log) {
+            session = try makeSession(options, place, store, pipes, log, host) {
                 loop.stop()
                 loopThread.thread.withLock { $0 }?.join()
             }
@@ -110,6 +112,20 @@ enum Wiring {
         )
     }
 
+    /// What decrypts all traffic is written only for who asks us, whatever the environment says, and for nobody else to read.
+    ///
+    /// libcurl and OpenSSL learn of it by a variable that they read where they start.
+    private static func setKeyLog(_ path: String?) throws(StartFailure) {
+        setEnvironmentVariable("SSLKEYLOGFILE", to: path)
+        guard let path else { return }
+        do throws(Errno) {
+            try makePrivateFile(path)
+        } catch {
+            let message = "cannot write to the file of --tls-key-log: \(path): \(error.message)"
+            throw StartFailure(message: message, code: ExitCode.badConfiguration)
+        }
+    }
+
     private static func openStore(
         _ options: CommandLineOptions,
         _ scope: PathScope,
@@ -136,6 +152,7 @@ enum Wiring {
         _ store: Store,
         _ pipes: Pipes,
         _ log: Log,
+        _ host: HostProcess?,
         endLoop: @escaping @Sendable () -> Void
     ) throws(Errno) -> sending Session {
         let output = pipes.output
@@ -143,7 +160,7 @@ enum Wiring {
         let watch = try ProcessWatch(
             inbox: pipes.inbox,
             outputDescriptor: pipes.outputDescriptor,
-            processID: options.clientProcessID
+            host: host
         ) { code in
             endLoop()
             _ = output.close(timeoutMilliseconds: flushLimitMilliseconds)

@@ -23,7 +23,7 @@ import Testing
         let options = try CommandLineParser.parse([
             "--app", "editor", "--state-dir=/s=t", "--root", "/a", "--root=/b", "--framing", "header",
             "--on-host-exit", "finish", "--resume-on-start", "--clientProcessId=42", "--allow-network-state",
-            "--log-level=debug", "--log-format", "json", "--stdio",
+            "--log-level=debug", "--log-format", "json", "--stdio", "--tls-key-log", "/k",
         ])
         let expected = changed {
             $0.application = "editor"
@@ -34,6 +34,7 @@ import Testing
             $0.resumesOnStart = true
             $0.clientProcessID = 42
             $0.allowsNetworkState = true
+            $0.tlsKeyLogPath = "/k"
             $0.logLevel = .debug
             $0.logFormat = .json
         }
@@ -51,6 +52,7 @@ import Testing
         (["--framing", "xml"], "option '--framing' needs one of auto, line, header, got 'xml'"),
         (["--log-level", "loud"], "option '--log-level' needs one of error, warn, info, debug, got 'loud'"),
         (["--clientProcessId", "0"], "option '--clientProcessId' needs a process id, got '0'"),
+        (["--tls-key-log="], "option '--tls-key-log' needs a file, got ''"),
         (["--app", "../x"], "option '--app' needs 1 to 64 letters, digits, '.', '_' or '-', got '../x'"),
     ])
     func `what cannot be followed is named`(arguments: [String], message: String) {

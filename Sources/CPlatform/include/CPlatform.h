@@ -66,6 +66,9 @@ bool cplatform_drain(int fd);
 int cplatform_has_route(const void *address, size_t count);
 /* Nanoseconds that the system has been suspended since its boot: clock_gettime(2), CLOCK_BOOTTIME. */
 int64_t cplatform_suspended_time(void);
+/* SIGRTMIN and SIGRTMAX, without those that the C library keeps for itself. */
+int cplatform_first_realtime_signal(void);
+int cplatform_last_realtime_signal(void);
 /* openat(2) is variadic. */
 int cplatform_open(int directory, const char *name, int flags, mode_t mode);
 /* openat(2), O_TMPFILE: a file without a name in that directory, read and write. */
@@ -77,6 +80,8 @@ int64_t cplatform_filesystem_magic(int fd);
 /* fstatvfs(3): bytes an unprivileged process may still write, the file system's size (0 where it does not say), and
    whether another file may be made. 0 on success. */
 int cplatform_room(int fd, int64_t *available, int64_t *total, bool *has_inodes);
+/* statvfs(3): the most bytes that a name in this directory may have, or -1. */
+int64_t cplatform_name_limit(const char *path);
 /* 1 for a regular file, 2 for a directory, 3 for a symbolic link, 4 for anything else; S_ISREG and friends are macros. */
 int cplatform_file_kind(mode_t mode);
 /* True for a group that has the user's name and no other members: getgrgid_r(3), getpwuid_r(3). */

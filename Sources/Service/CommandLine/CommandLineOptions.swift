@@ -39,6 +39,8 @@ package struct CommandLineOptions: Equatable, Sendable {
     package var roots: [String] = []
     /// Requests go through the proxies that `http_proxy` and the like name.
     package var usesEnvironmentProxies = false
+    /// Where the keys of TLS connections are appended to; nil: nowhere.
+    package var tlsKeyLogPath: String?
     /// The state directory may be on a network file system.
     package var allowsNetworkState = false
 

@@ -110,6 +110,14 @@ package enum CommandLineParser {
             options, _ in options.allowsNetworkState = true
         },
         Option(
+            name: "--tls-key-log",
+            valueName: "FILE",
+            help: "write what decrypts the TLS connections (SSLKEYLOGFILE is not heeded)"
+        ) { options, value throws(UsageError) in
+            if value.isEmpty { throw UsageError("option '--tls-key-log' needs a file, got ''") }
+            options.tlsKeyLogPath = value
+        },
+        Option(
             name: "--log-level",
             valueName: "error|warn|info|debug",
             help: "what goes to standard error (default: warn, or $TOWLINE_LOG)"

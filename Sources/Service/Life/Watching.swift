@@ -6,17 +6,10 @@ final class Watching: Sendable {
         /// When the process ends by force, and with what.
         var deadline: (time: Int64, code: Int32)?
         var signalCount = 0
-        var host: ProcessHandle?
+        var host: HostProcess?
         var isOutputWatched = true
         /// The session has ended, and the rest is closing down.
         var isEnding = false
-
-        var hostDescriptor: Int32 {
-            switch host {
-            case .some(let host): host.raw
-            case .none: -1
-            }
-        }
     }
 
     private let inbox: Mailbox<Inbound>
@@ -52,7 +45,7 @@ final class Watching: Sendable {
                 PollRequest(signals.raw, wantsInput: true),
                 // poll(2) passes over negative descriptors.
                 PollRequest(state.isOutputWatched ? outputDescriptor : -1, wantsInput: false),
-                PollRequest(state.hostDescriptor, wantsInput: true),
+                PollRequest(state.host?.raw ?? -1, wantsInput: true),
             ]
             waitForNews(&requests, timeoutMilliseconds: timeout(state))
             take(requests, &state)
@@ -65,7 +58,7 @@ final class Watching: Sendable {
     private func obey(_ state: inout State) {
         for command in commands.takeAll() {
             switch command {
-            case .watch(let id): state.host = ProcessHandle(processID: id)
+            case .watch(let host): state.host = host
             case .expectEnd(let code): expectEnd(code: code, &state)
             case .end(let code):
                 if state.isEnding { continue }

@@ -59,7 +59,7 @@ private func initializeSession(
         session.eventSelection = selection
     }
     if let interval = option("progressIntervalMs")?.integer { session.progressIntervalMilliseconds = interval }
-    if let id = option("processId")?.integer, id > 0 { session.watch.watch(processID: id) }
+    if let host = option("processId")?.integer.flatMap(HostProcess.init) { session.watch.watch(host) }
     if option("resumeInterrupted")?.bool == true {
         session.resumeInterrupted(engine) { session.answerInOrder(call, engine) { session.encodedInfo() } }
     } else {

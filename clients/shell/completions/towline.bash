@@ -14,6 +14,7 @@ _towline_complete() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
     --state-dir | --root) _towline_paths -d ;;
+    --tls-key-log) _towline_paths -f ;;
     --framing) _towline_words 'auto line header' ;;
     --on-host-exit) _towline_words 'finish suspend' ;;
     --log-level) _towline_words 'error warn info debug' ;;
@@ -22,8 +23,8 @@ _towline_complete() {
     --app) ;;
     *)
         _towline_words '--app --state-dir --root --framing --on-host-exit --resume-on-start --clientProcessId
-            --proxy-from-environment --allow-network-state --log-level --log-format --stdio --print-openrpc
-            --version --help'
+            --proxy-from-environment --allow-network-state --tls-key-log --log-level --log-format --stdio
+            --print-openrpc --version --help'
         ;;
     esac
 }

@@ -11,6 +11,7 @@ complete -c towline -l resume-on-start -d 'Go on with interrupted downloads at o
 complete -c towline -l clientProcessId -x -a '(__fish_complete_pids)' -d "Treat this process's end as the host's"
 complete -c towline -l proxy-from-environment -d 'Use the proxies of http_proxy, https_proxy, all_proxy, no_proxy'
 complete -c towline -l allow-network-state -d 'Accept a state directory on a network file system'
+complete -c towline -l tls-key-log -r -F -d 'Write what decrypts the TLS connections'
 complete -c towline -l log-level -x -a 'error warn info debug' -d 'What goes to standard error'
 complete -c towline -l log-format -x -a 'text json' -d 'How it is written'
 complete -c towline -l stdio -d 'Accepted for editors; always so'

@@ -26,6 +26,7 @@ _towline() {
             "--clientProcessId[treat the end of this process as the host's end]:process:_pids" \
             '--proxy-from-environment[use the proxies of http_proxy, https_proxy, all_proxy, no_proxy]' \
             '--allow-network-state[accept a state directory on a network file system]' \
+            '--tls-key-log[write what decrypts the TLS connections]:file:_files' \
             '--log-level[what goes to standard error]:level:(error warn info debug)' \
             '--log-format[how it is written]:format:(text json)' \
             '--stdio[accepted for editors; always so]' \
