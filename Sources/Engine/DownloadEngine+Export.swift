@@ -114,12 +114,13 @@ extension DownloadEngine {
     }
 
     private func take(_ held: ResumeData.Held, _ run: StartRun, then body: @escaping () -> Void) {
-        if case .present(let volume)? = run.status?.directory, volume != VolumeID(held.identity) {
-            run.refusal = .resumeDataUnusable(path: held.path, reason: .otherFileSystem)
-            return body()
-        }
+        let (directory, _) = split(run.request.destination)
         let job = FileJob.openPartial(
-            path: held.path, expected: held.identity, birthNanoseconds: held.birthNanoseconds)
+            path: held.path,
+            expected: held.identity,
+            birthNanoseconds: held.birthNanoseconds,
+            destination: directory
+        )
         afterClosing(held.identity) { [self] in
             submit(job, volume: VolumeID(held.identity)) { outcome in
                 switch outcome {
@@ -165,6 +166,9 @@ extension DownloadEngine {
         let candidates = partialNames(path).filter { $0 != taken.file.path }
         submit(.movePartial(taken.file, candidates: candidates)) { [self] moved in
             close(taken.file)
+            if case .failed(let error) = moved, error.errno == .crossDevice {
+                return takeBack(run, record, error, body)
+            }
             guard case .moved(let name) = moved else {
                 note(.warn, "cannot give the partial file a new name; it goes on under \(taken.file.path)", nil)
                 return body(outcome)
@@ -178,6 +182,22 @@ extension DownloadEngine {
     }
 }
 
+extension DownloadEngine {
+    /// One mount, and the file system cannot bring the partial there all the same (Btrfs subvolumes, project quotas):
+    /// forgets the record, of which nobody has heard.
+    private func takeBack(
+        _ run: StartRun, _ record: DownloadRecord, _ error: FileError, _ body: @escaping (StoreOutcome) -> Void
+    ) {
+        var record = record
+        record.state = .canceled
+        record.owner = nil
+        run.refusal = .resumeDataUnusable(path: record.partialPath ?? error.path, reason: .otherFileSystem)
+        submit(.save(record)) { [self] _ in
+            submit(.delete(id: record.id)) { _ in body(.started(.absent)) }
+        }
+    }
+}
+
 extension EngineError {
     /// What a failed try to open the partial of some resume data means to who brought it.
     fileprivate init(taking error: FileError) {
@@ -186,7 +206,8 @@ extension EngineError {
             case .replaced: .resumeDataUnusable(path: error.path, reason: .partialReplaced)
             case .outsideRoots: .outsideRoots(path: error.path)
             case .inUse: .resumeDataUnusable(path: error.path, reason: .partialInUse)
-            case .system(.noEntry), .system(.notDirectory):
+            case .system(.crossDevice): .resumeDataUnusable(path: error.path, reason: .otherFileSystem)
+            case .system(.noEntry), .system(.notDirectory), .system(.nameTooLong):
                 .resumeDataUnusable(path: error.path, reason: .partialMissing)
             case .system(.accessDenied), .system(.notPermitted): .permissionDenied(path: error.path)
             default: .storageFailure(message: error.downloadFailure.message)

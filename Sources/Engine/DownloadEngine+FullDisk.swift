@@ -113,7 +113,7 @@ extension DownloadEngine {
     /// Parks a download whose turn has come if its volume is full; true when it must not begin now.
     func waitsForRoom(_ download: Download) -> Bool {
         guard fullVolumes.values.contains(where: { $0.isClosed }), !download.record.isFinalizing else { return false }
-        guard let id = download.volume ?? download.record.partial.map({ VolumeID($0) }) else {
+        guard let id = download.volume else {
             let generation = download.generation
             submit(.inspect(directory: directory(of: download), name: nil, partialName: nil)) { [self] outcome in
                 guard generation == download.generation else { return }

@@ -29,12 +29,22 @@ extension DownloadEngine {
             }
             switch outcome {
             case .inspected(let status): nameInspected(download, directory, name, number, status)
+            case .failed(let error) where Self.shorter(name, after: error) != nil:
+                tryName(download, directory: directory, name: Self.shorter(name, after: error) ?? name, number: number)
             case .failed(let error):
                 download.isNaming = false
                 diskFailed(download, error)
             default: download.isNaming = false
             }
         }
+    }
+
+    /// The server's name, cut to what the file system takes; nil when that is not what failed.
+    private static func shorter(_ name: String, after error: FileError) -> String? {
+        guard case .tooLong(.name, let maximum) = error.reason, maximum >= 64 else { return nil }
+        let room = maximum - FileName.numbered("", maxNumber).utf8.count
+        let short = FileName.shortened(name, toByteCount: room)
+        return short.utf8.count < name.utf8.count ? short : nil
     }
 
     private func nameInspected(

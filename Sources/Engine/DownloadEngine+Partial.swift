@@ -47,7 +47,7 @@ extension DownloadEngine {
         switch outcome {
         case .opened(let opened):
             hold(download, opened.file)
-            if isWhole || opened.file.reservedByteCount > 0 { volumeTookBytes(opened.file.volume) }
+            if isWhole || opened.file.reservedByteCount > 0 { volumeTookBytes(opened.file.directoryVolume) }
             if isWhole {
                 // What follows is the finish, which commits before the name is given.
                 download.partial.stage = .ready
@@ -71,7 +71,7 @@ extension DownloadEngine {
         download.partial.lastCheckpointNanoseconds = now
         download.partial.bytesSinceCheckpoint = 0
         download.record.partial = file.identity
-        download.volume = file.volume
+        download.volume = file.directoryVolume
     }
 
     /// The record names the new file: now it may be seen under its name, and then written to.

@@ -93,6 +93,7 @@ extension DownloadEngine {
         case .missing, .notDirectory: return .directoryMissing(path: directory)
         case .present: break
         }
+        if status.isReadOnly { return .storageFailure(message: "the file system of \(directory) is read-only") }
         guard status.isWritable else { return .permissionDenied(path: directory) }
         guard case .file(let path) = request.destination else { return nil }
         switch (status.atName, request.options.ifExists) {
@@ -231,15 +232,15 @@ final class StartRun {
 extension EngineError {
     /// What a failed look at a destination means to who asked for it.
     init(_ error: FileError, directory: String) {
-        if error.reason == .outsideRoots {
-            self = .outsideRoots(path: directory)
-            return
-        }
+        let failure = error.downloadFailure
         self =
-            switch error.downloadFailure.kind {
-            case .permissionDenied: .permissionDenied(path: directory)
-            case .destinationGone: .directoryMissing(path: directory)
-            default: .storageFailure(message: error.downloadFailure.message)
+            switch (error.reason, failure.kind) {
+            case (.outsideRoots, _): .outsideRoots(path: directory)
+            case (.tooLong(let part, let maximum), _):
+                .nameTooLong(path: error.path, isPath: part == .path, maximum: maximum)
+            case (_, .permissionDenied): .permissionDenied(path: directory)
+            case (_, .destinationGone): .directoryMissing(path: directory)
+            default: .storageFailure(message: failure.message)
             }
     }
 }

@@ -17,6 +17,8 @@ package enum EngineError: Error, Equatable, Sendable {
     case destinationHeld(path: String, id: String)
     /// The directory is missing or is not a directory.
     case directoryMissing(path: String)
+    /// The destination, or a name in it, has more bytes than its file system takes.
+    case nameTooLong(path: String, isPath: Bool, maximum: Int)
     case idConflict(id: String, differs: [String])
     case unsupportedURL(message: String)
     case limitExceeded(limit: String, maximum: Int64)

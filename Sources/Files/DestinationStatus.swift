@@ -15,7 +15,7 @@ extension DestinationStatus {
                 self.directory = .notDirectory
                 return
             }
-            throw error
+            throw error.errno == .nameTooLong ? FileError(inspecting: path, errno: .nameTooLong) : error
         }
         do throws(Errno) {
             let status = try FileStatus(following: directory.place)
@@ -30,9 +30,14 @@ extension DestinationStatus {
                 self.directory = .notDirectory
                 return
             }
-            throw FileError(.inspect, path, errno: error)
+            throw FileError(inspecting: path, errno: error)
         }
-        isWritable = mayWrite(toDirectory: directory.place)
+        do throws(Errno) {
+            try checkWritable(directory: directory.place)
+            isWritable = true
+        } catch {
+            isReadOnly = error == .readOnly
+        }
         if let descriptor = try? FileDescriptor(open: directory.place, flags: O_RDONLY | O_DIRECTORY),
             let room = descriptor.room()
         {
@@ -56,7 +61,7 @@ extension Occupant {
                 case .symbolicLink, .other: .other
                 }
         } catch {
-            if error != .noEntry { throw FileError(.inspect, file.path, errno: error) }
+            if error != .noEntry { throw FileError(inspecting: file.path, errno: error) }
             self = .nothing
         }
     }
@@ -65,5 +70,21 @@ extension Occupant {
     func isFile(_ identity: FileIdentity) -> Bool {
         if case .regular(identity, _) = self { return true }
         return false
+    }
+}
+
+extension FileError {
+    /// A failed look at a path; of one that is too long it is said what the limit is.
+    fileprivate init(inspecting path: String, errno: Errno) {
+        self.init(.inspect, path, errno: errno)
+        guard errno == .nameTooLong else { return }
+        guard path.utf8.count < pathByteLimit else {
+            reason = .tooLong(.path, maximum: pathByteLimit - 1)
+            return
+        }
+        // Names that are too long cannot be there: the limit is that of what is.
+        var directory = path.parentDirectory
+        while directory != "/", nameByteLimit(in: directory) == nil { directory = directory.parentDirectory }
+        if let limit = nameByteLimit(in: directory) { reason = .tooLong(.name, maximum: limit) }
     }
 }

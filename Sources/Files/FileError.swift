@@ -25,8 +25,15 @@ package struct FileError: Error, Equatable, Sendable {
         case close = "close"
     }
 
+    package enum Part: String, Sendable {
+        case name
+        case path
+    }
+
     package enum Reason: Equatable, Sendable {
         case system(Errno)
+        /// The path as a whole, or a name in it, has more bytes than the system takes.
+        case tooLong(Part, maximum: Int)
         /// Something else than the file we made stands at its name, or it is a link, or it has a second name.
         case replaced
         /// Another process, or another state directory, has the partial open.
@@ -60,8 +67,11 @@ package struct FileError: Error, Equatable, Sendable {
 
     /// The system's error number, where the system said one.
     package var errno: Errno? {
-        if case .system(let errno) = reason { return errno }
-        return nil
+        switch reason {
+        case .system(let errno): errno
+        case .tooLong: .nameTooLong
+        default: nil
+        }
     }
 
     /// The failure that a download's record keeps.
@@ -80,6 +90,8 @@ package struct FileError: Error, Equatable, Sendable {
     private var classification: (FailureKind, isRetryable: Bool, text: String) {
         switch reason {
         case .system(let errno): (Self.kind(of: errno), Self.passesWithTime(errno), errno.message)
+        case .tooLong(let part, let maximum):
+            (.io, false, "the \(part.rawValue) is longer than \(maximum) bytes")
         case .replaced: (.partialReplaced, false, "another file stands there, or it has been removed")
         case .altered: (.partialReplaced, true, "somebody else has changed it while it was open")
         case .inUse: (.partialInUse, true, "another process has it open")
@@ -94,7 +106,7 @@ package struct FileError: Error, Equatable, Sendable {
     private static func kind(of errno: Errno) -> FailureKind {
         switch errno.code {
         case ENOSPC, EDQUOT: .diskFull
-        case EACCES, EPERM, EROFS: .permissionDenied
+        case EACCES, EPERM: .permissionDenied
         case ENOENT, ENOTDIR, ELOOP, ENODEV: .destinationGone
         case EFBIG, EOVERFLOW: .fileTooLarge
         case EEXIST, EISDIR, ENOTEMPTY: .destinationConflict

@@ -63,8 +63,9 @@ package enum FileJob: Sendable {
 
     /// Opens a partial that was made before; a link, a FIFO, a second name, another owner or another identity than the
     /// expected is `.replaced`, one that another process has open is `.inUse`. One fdatasync collects a write-back error
-    /// that nobody was told of. → `.opened`
-    case openPartial(path: String, expected: FileIdentity?, birthNanoseconds: Int64? = nil)
+    /// that nobody was told of. `destination`: a directory that a rename must be able to bring it to (`.crossDevice`). → `.opened`
+    case openPartial(
+        path: String, expected: FileIdentity?, birthNanoseconds: Int64? = nil, destination: String? = nil)
 
     /// Looks at a partial, which may be open elsewhere. → `.described`
     case describePartial(path: String, expected: FileIdentity)

@@ -58,6 +58,8 @@ package struct DestinationStatus: Equatable, Sendable {
     package var directory: Directory
     /// False also when there is no such directory.
     package var isWritable: Bool
+    /// The file system takes no changes, whoever asks.
+    package var isReadOnly: Bool
     /// What this process may still write there; nil when unknown.
     package var availableByteCount: Int64?
     /// What a new file may take of that, the volume's floor left free; nil when unknown.
@@ -68,6 +70,7 @@ package struct DestinationStatus: Equatable, Sendable {
     package init(
         directory: Directory,
         isWritable: Bool,
+        isReadOnly: Bool = false,
         availableByteCount: Int64? = nil,
         spareByteCount: Int64? = nil,
         atName: Occupant,
@@ -75,6 +78,7 @@ package struct DestinationStatus: Equatable, Sendable {
     ) {
         self.directory = directory
         self.isWritable = isWritable
+        self.isReadOnly = isReadOnly
         self.availableByteCount = availableByteCount
         self.spareByteCount = spareByteCount
         self.atName = atName

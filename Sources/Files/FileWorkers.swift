@@ -168,7 +168,7 @@ extension FileJob {
         switch self {
         case .inspect(let directory, _, _): (.inspect, directory)
         case .createPartial(let path, _, _), .name(_, let path): (.create, path)
-        case .openPartial(let path, _, _), .describePartial(let path, _): (.open, path)
+        case .openPartial(let path, _, _, _), .describePartial(let path, _): (.open, path)
         case .movePartial(let file, _): (.move, file.path)
         case .reserve(let file, _): (.reserve, file.path)
         case .write(let file, _, _, _): (.write, file.path)

@@ -54,7 +54,11 @@ extension OpenFile {
         } catch {
             throw poison(error)
         }
-        try attempt(.truncate, path) { () throws(Errno) in try handle.descriptor.truncate(to: byteCount) }
+        try attempt(.truncate, path) { () throws(Errno) in
+            // Some file systems (FAT by FUSE) refuse it also where it would change nothing.
+            if try handle.descriptor.status().byteCount == byteCount { return }
+            try handle.descriptor.truncate(to: byteCount)
+        }
         noteTouched(handle)
         limitReserved(to: byteCount)
         return .truncated
@@ -91,7 +95,7 @@ extension OpenFile {
             try handle.descriptor.reportCloseError()
         } catch {
             // No descriptor was free for the copy: then there is no telling, which is no failure of the file.
-            if error != .tooManyFiles { throw FileError(.close, path, errno: error) }
+            if !error.isDescriptorShortage { throw FileError(.close, path, errno: error) }
         }
         return .closed
     }

@@ -13,7 +13,10 @@ package final class OpenFile: Sendable {
     package let mountID: Int64?
     /// Where it may get its names.
     let scope: PathScope
+    /// What its jobs are queued by.
     package var volume: VolumeID { VolumeID(identity) }
+    /// The volume of its directory, which has the room: on overlayfs the file itself may have another device.
+    package let directoryVolume: VolumeID
     let fileSystem: FileSystemTrust
 
     /// The descriptor, shared by the operations in flight: the last of them to let go closes it.
@@ -54,6 +57,9 @@ package final class OpenFile: Sendable {
         self.mountID = mountID
         self.scope = scope
         self.fileSystem = fileSystem
+        let directory = try? scope.directory(path.parentDirectory, for: .open)
+        let directoryStatus = directory.flatMap { try? FileStatus(following: $0.place) }
+        directoryVolume = VolumeID(directoryStatus?.identity ?? status.identity)
         state = Guarded(
             State(
                 handle: handle, path: path, isNamed: isNamed,

@@ -31,9 +31,12 @@ func createPartial(
 
 /// Opens a partial that was made before, unless something else stands there now, and locks it.
 ///
-/// - Parameter birthNanoseconds: when the file was made, where that is known besides: inode numbers are used again.
+/// - Parameters:
+///   - birthNanoseconds: when the file was made, where that is known besides: inode numbers are used again.
+///   - destination: a directory that a rename must be able to bring the file to.
 func openPartial(
-    _ path: String, expected: FileIdentity?, birthNanoseconds: Int64? = nil, in scope: PathScope
+    _ path: String, expected: FileIdentity?, birthNanoseconds: Int64? = nil, destination: String? = nil,
+    in scope: PathScope
 ) throws(FileError) -> OpenedPartial {
     let descriptor = try openOurs(scope.file(path, for: .open), expected: expected, flags: O_RDWR)
     if let birthNanoseconds, descriptor.birthNanoseconds() != birthNanoseconds {
@@ -41,6 +44,11 @@ func openPartial(
     }
     guard try attempt(.lock, path, { () throws(Errno) in try lockAlone(descriptor) }) else {
         throw FileError(.open, path, .inUse)
+    }
+    if let destination {
+        let directory = try scope.directory(destination, for: .move)
+        let file = try scope.file(path, for: .move)
+        guard isOneMount(file.place, directory.place) else { throw FileError(.move, path, errno: .crossDevice) }
     }
     let byteCount = try attempt(.open, path) { () throws(Errno) in try descriptor.status().byteCount }
     var pendingError: Errno?

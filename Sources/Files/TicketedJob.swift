@@ -21,8 +21,10 @@ struct TicketedJob: Sendable {
             .opened(try createPartial(path, expectedByteCount: byteCount, replacesOrphan: replacesOrphan, in: scope))
         case .name(let file, let path):
             try file.named(path)
-        case .openPartial(let path, let expected, let birth):
-            .opened(try Files.openPartial(path, expected: expected, birthNanoseconds: birth, in: scope))
+        case .openPartial(let path, let expected, let birth, let destination):
+            .opened(
+                try Files.openPartial(
+                    path, expected: expected, birthNanoseconds: birth, destination: destination, in: scope))
         case .describePartial(let path, let expected):
             .described(try Files.describePartial(path, expected: expected, in: scope))
         case .movePartial(let file, let candidates):

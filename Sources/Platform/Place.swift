@@ -137,9 +137,23 @@ package func removeFile(_ place: Place) throws(Errno) {
     _ = try unsafe place.call { unsafe cplatform_unlink($0, $1) }
 }
 
-/// True when this process may make and remove names in that directory.  C: faccessat(2)
-package func mayWrite(toDirectory place: Place) -> Bool {
-    (try? unsafe place.call { unsafe cplatform_may_write($0, $1) }) != nil
+/// Throws why this process could not make and remove names in that directory.  C: faccessat(2)
+package func checkWritable(directory place: Place) throws(Errno) {
+    _ = try unsafe place.call { unsafe cplatform_may_write($0, $1) }
+}
+
+/// False when no rename can bring a file to a directory, since they are reached through two mounts; changes nothing.
+///
+/// Device numbers do not tell: those of a file and its directory differ on overlayfs, and two mounts may have one.
+/// C: rename(2), which looks at the mounts (EXDEV) before it refuses `.` for a new name (EBUSY)
+package func isOneMount(_ file: Place, _ directory: Place) -> Bool {
+    let itself = directory.directory == nil ? Place(path: directory.name + "/.") : directory
+    do throws(Errno) {
+        try renameReplacing(file, to: itself)
+        return true
+    } catch {
+        return error != .crossDevice
+    }
 }
 
 private func pair(

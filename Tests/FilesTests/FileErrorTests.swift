@@ -7,7 +7,7 @@ import Testing
 @Suite struct FileErrorTests {
     @Test(arguments: [
         (ENOSPC, FailureKind.diskFull, true), (EDQUOT, .diskFull, true), (EIO, .io, false),
-        (EROFS, .permissionDenied, false), (EACCES, .permissionDenied, false), (EPERM, .permissionDenied, false),
+        (EROFS, .io, false), (EACCES, .permissionDenied, false), (EPERM, .permissionDenied, false),
         (EXDEV, .io, false), (EMFILE, .io, true), (ENFILE, .io, true), (ESTALE, .io, true),
         (EFBIG, .fileTooLarge, false), (ENOENT, .destinationGone, false), (ENOTDIR, .destinationGone, false),
         (EISDIR, .destinationConflict, false), (ENAMETOOLONG, .io, false),
@@ -18,6 +18,12 @@ import Testing
         #expect(failure.isRetryable == isRetryable)
         #expect(failure.errno == Int(code))
         #expect(failure.message == "cannot write to /d/f.towline: \(Errno(code: code).message)")
+    }
+
+    @Test func `what is too long is named with its limit`() {
+        let failure = FileError(.inspect, "/d/f", .tooLong(.name, maximum: 143)).downloadFailure
+        #expect(failure.kind == .io && !failure.isRetryable && failure.errno == Int(ENAMETOOLONG))
+        #expect(failure.message == "cannot look at /d/f: the name is longer than 143 bytes")
     }
 
     @Test(arguments: [

@@ -53,7 +53,7 @@ struct FullDiskTests {
             #expect(!status.isWritable)
             let job = FileJob.createPartial(path: shop.path("f.towline"), expectedByteCount: nil)
             let failure = try shop.run(job, volume: shop.volume).error().downloadFailure
-            #expect(failure.kind == .permissionDenied)
+            #expect(failure.kind == .io)
             #expect(!failure.isRetryable)
         }
     }

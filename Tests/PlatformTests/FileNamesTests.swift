@@ -58,8 +58,8 @@ import Testing
 
     @Test func `a directory may be written to, a missing one may not`() throws {
         try withTemporaryDirectory { directory in
-            #expect(mayWrite(toDirectory: Place(path: directory)))
-            #expect(!mayWrite(toDirectory: Place(path: directory + "/none")))
+            #expect(throws: Never.self) { try checkWritable(directory: Place(path: directory)) }
+            #expect(throws: Errno.noEntry) { try checkWritable(directory: Place(path: directory + "/none")) }
         }
     }
 

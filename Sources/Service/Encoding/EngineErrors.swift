@@ -68,6 +68,7 @@ extension RPCError {
                 "There is no directory \(oneLine(path))",
                 extra: ["path": .string(path), "reason": "directoryMissing"]
             )
+        case .nameTooLong: self.init(error, destinationFrom: "")
         case .idConflict(let id, let differs):
             self.init(
                 .idConflict,
@@ -93,6 +94,18 @@ extension RPCError {
         case .lockedElsewhere(let id):
             self.init(.lockedElsewhere, "Another process owns download \(quoted(id)).", extra: ["id": .string(id)])
         }
+    }
+
+    /// What the engine says of a destination that came from this parameter.
+    init(_ error: EngineError, destinationFrom member: String) {
+        guard case .nameTooLong(let path, let isPath, let maximum) = error else {
+            self.init(error)
+            return
+        }
+        let expected = isPath ? "at most \(maximum) bytes in all" : "names of at most \(maximum) bytes there"
+        let problem = "expected \(expected), the suffix .towline of the partial file included: \(oneLine(path))"
+        let parameter = member.isEmpty ? "params" : "params.\(member)"
+        self.init(ParameterError(path: parameter, problem: problem, limit: Int64(maximum)))
     }
 
     static func permissionDenied(path: String) -> RPCError {

@@ -102,7 +102,8 @@ private func startDownload(
     let isBackground = options.isBackground
     engine.start(request) { result in
         switch result {
-        case .failure(let error): session.fail(call, RPCError(error))
+        case .failure(let error):
+            session.fail(call, RPCError(error, destinationFrom: parameter(of: error, params, request.destination)))
         case .success(let answer):
             session.answer(
                 call,
@@ -115,6 +116,16 @@ private func startDownload(
             session.followStarted(answer.download, selection, isBackground: isBackground, engine)
         }
     }
+}
+
+/// The parameter that a destination came from whose name is too long.
+private func parameter(
+    of error: EngineError, _ params: JSONObject, _ destination: StartRequest.Destination
+) -> String {
+    guard case .nameTooLong(let path, _, _) = error else { return "" }
+    if params["path"] != nil { return "path" }
+    if params["fileName"] != nil, path.hasPrefix(destination.path) { return "fileName" }
+    return params["directory"] != nil ? "directory" : "resumeData"
 }
 
 /// Reads and checks resume data: also the paths in it must be allowed here.

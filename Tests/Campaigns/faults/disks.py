@@ -229,6 +229,8 @@ def few_descriptors(case: Case) -> None:
         error = (download or {}).get("error") or {}
         if download and (error.get("kind"), error.get("errno")) not in (kind, ("io", errno.EMFILE)):
             case.fail(f"{one.id} is {download['state']} with {error} when no descriptor is free")
+        if download and download["state"] == "failed":
+            case.fail(f"{one.id} has failed for want of a descriptor instead of waiting for one")
     case.check_names()
     resource.prlimit(process, resource.RLIMIT_NOFILE, limits)
     case.server.resources[f"/{case.prefix}/f"].default = Behaviour()

@@ -1,0 +1,85 @@
+"""Names that the file system does not take, and names that a server should not have chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scripted_server import Behaviour, ScriptedServer
+from support import NO_RETRY, finish
+from towline_client import JSON, Towline
+
+LONG = "d" * 300
+
+
+def deep(work: Path, byte_count: int) -> str:
+    """A path of so many bytes, each of whose names is short."""
+    text = str(work)
+    while (rest := byte_count - len(text)) > 0:
+        # Never so many that there is room for a slash alone.
+        text += "/" + "x" * (rest - 1 if rest <= 200 else 150)
+    return text
+
+
+def refused(host: Towline, url: str, member: str, **params: object) -> JSON:
+    error = host.error("start", url=url, **params)
+    assert (error.code, error.kind) == (-32602, "invalidParams"), error
+    assert error.data["path"] == f"params.{member}"
+    assert error.data["retryable"] is False
+    assert host.call("list")["downloads"] == []
+    return error.data
+
+
+def test_a_name_in_a_path_that_is_too_long_is_a_wrong_parameter(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    url = server.url("/f")
+    path = str(work / LONG / "f")
+    assert refused(host, url, "path", path=path)["maximum"] == 255
+    assert refused(host, url, "directory", directory=str(work / LONG))["maximum"] == 255
+    assert refused(host, url, "directory", directory=str(work / LONG), fileName="f")["maximum"] == 255
+    assert refused(host, url, "path", path=path, ifExists="rename")["maximum"] == 255
+
+
+@pytest.mark.parametrize("byte_count", [4096, 4095, 4090])
+def test_a_path_that_is_too_long_with_its_suffix_is_a_wrong_parameter(
+    host: Towline, server: ScriptedServer, work: Path, byte_count: int
+) -> None:
+    path = deep(work, byte_count)
+    Path(path).parent.parent.mkdir(parents=True)
+    if len(str(Path(path).parent)) < 4090:
+        Path(path).parent.mkdir()
+    assert refused(host, server.url("/f"), "path", path=path)["maximum"] == 4095
+
+
+def test_the_longest_path_there_is_can_be_downloaded_to(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    server.add("/f", b"x")
+    path = deep(work, 4095 - len(".towline"))
+    Path(path).parent.mkdir(parents=True)
+    started = host.call("start", url=server.url("/f"), path=path, retry=NO_RETRY)
+    assert finish(host, started["download"]["id"])["state"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [("-rf", "_-rf"), ("--help", "_--help"), (" -x.zip", "_-x.zip"), ("a-b", "a-b"), ("-", "_-")],
+)
+@pytest.mark.parametrize("source", ["header", "URL"])
+def test_a_servers_name_is_never_an_option(
+    host: Towline, server: ScriptedServer, work: Path, given: str, name: str, source: str
+) -> None:
+    fields = [("Content-Disposition", f'attachment; filename="{given}"')] if source == "header" else []
+    path = "/f" if source == "header" else "/" + given.replace(" ", "%20")
+    server.add(path, b"x", default=Behaviour(headers=fields))
+    started = host.call("start", url=server.url(path), directory=str(work))
+    end = finish(host, started["download"]["id"])
+    assert (end["state"], end["path"]) == ("completed", str(work / name))
+    assert (work / name).read_bytes() == b"x"
+
+
+def test_a_clients_own_name_may_begin_as_it_likes(host: Towline, server: ScriptedServer, work: Path) -> None:
+    server.add("/f", b"x")
+    started = host.call("start", url=server.url("/f"), directory=str(work), fileName="-rf")
+    assert finish(host, started["download"]["id"])["path"] == str(work / "-rf")
