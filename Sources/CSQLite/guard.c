@@ -109,6 +109,11 @@ csqlite_guard *csqlite_guard_new(sqlite3 *database) {
     if (sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return NULL;
     if (file == NULL || file->pMethods == NULL || file->pMethods->iVersion < 2) return NULL;
     pthread_once(&once, install);
+    /* A fault whose signal is blocked, as a host may have left it, ends the process. */
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGBUS);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     for (int index = 0; index < GUARD_COUNT; index++) {
         csqlite_guard *guard = &guards[index];
         if (atomic_exchange(&guard->is_used, true)) continue;

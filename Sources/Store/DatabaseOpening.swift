@@ -48,7 +48,7 @@ struct DatabaseOpening {
             }
             try DatabaseRescue.finishInterrupted(path)
             // SQLite removes the log of a database that is empty: it may hold all that there is.
-            if (try? FileStatus(path: path))?.byteCount ?? 0 == 0, (try? FileStatus(path: path + "-wal")) != nil {
+            if try PathRepair.byteCount(path) ?? 0 == 0, try PathRepair.byteCount(path + "-wal") != nil {
                 try DatabaseRescue.setAside(path)
             }
         } catch {

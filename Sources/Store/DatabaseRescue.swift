@@ -22,8 +22,8 @@ struct DatabaseRescue {
     /// Ends what a kill interrupted between the two renames of `replace`, and forgets what was begun before them.
     static func finishInterrupted(_ path: String) throws(Errno) {
         let rescue = path + rescueSuffix
-        guard (try? FileStatus(path: rescue)) != nil else { return }
-        if (try? FileStatus(path: path)) == nil { return try renameReplacing(rescue, to: path) }
+        guard try PathRepair.byteCount(rescue) != nil else { return }
+        if try PathRepair.byteCount(path) == nil { return try renameReplacing(rescue, to: path) }
         remove(rescue)
     }
 

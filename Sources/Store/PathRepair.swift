@@ -16,6 +16,16 @@ enum PathRepair {
         return "\(path).damaged-\(seconds)"
     }
 
+    /// The length of what is there; nil for nothing. A look that fails is no proof that nothing is there.
+    static func byteCount(_ path: String) throws(Errno) -> Int64? {
+        do throws(Errno) {
+            return try FileStatus(path: path).byteCount
+        } catch {
+            if error == .noEntry { return nil }
+            throw error
+        }
+    }
+
     /// Moves away what is there and no plain file, a link above all: what it leads to is not ours.
     static func setAsideUnlessRegular(_ path: String) throws(Errno) -> String? {
         guard let status = try? FileStatus(path: path), status.kind != .regular else { return nil }

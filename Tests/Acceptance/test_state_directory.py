@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -190,12 +191,17 @@ def test_an_index_that_is_cut_kills_nobody_and_loses_nothing(
     assert third.stderr == ""
 
 
-@pytest.mark.parametrize("cut", ["truncate", "unlink"])
+#: What a host may have left to its children: the signal of a cut blocked and ignored.
+DEAF = "import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGBUS]); "
+DEAF += "signal.signal(signal.SIGBUS, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+
+
+@pytest.mark.parametrize("cut", ["truncate", "unlink", "truncate, the signal blocked"])
 def test_an_index_that_is_cut_all_the_time_kills_nobody(
     launch: Launcher, server: ScriptedServer, work: Path, cut: str
 ) -> None:
     held = Held(server)
-    host = launch()
+    host = launch(prefix=(sys.executable, "-c", DEAF) if cut.endswith("blocked") else ())
     held.started(host, work / "f", id="f")
     is_over = threading.Event()
     index = launch.state / "towline.db-shm"

@@ -17,7 +17,8 @@ int csqlite_set_checkpoints_on_close(sqlite3 *database, bool checkpoints);
 /* Switches off triggers, views, extensions and whatever else of a schema could act: sqlite3_db_config. */
 int csqlite_harden(sqlite3 *database);
 /* Keeps the process alive when the file behind the memory of the database's -shm is cut (SIGBUS): what is gone reads as
-   zeros from then on, for this connection alone, which must be given up. Null when there are too many connections. */
+   zeros from then on, for this connection alone, which must be given up. Null when there are too many connections. For
+   the thread that the connection will be used on. */
 typedef struct csqlite_guard csqlite_guard;
 csqlite_guard *_Nullable csqlite_guard_new(sqlite3 *database);
 /* True once that has happened. */
