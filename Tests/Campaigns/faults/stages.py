@@ -18,7 +18,6 @@ from .shim import FAIL, SIDES
 KINDS = {
     errno.ENOSPC: "diskFull",
     errno.EDQUOT: "diskFull",
-    errno.EROFS: "permissionDenied",
     errno.EFBIG: "fileTooLarge",
 }
 #: How the fault ends: by itself, with the process killed, or with the process told to go.
