@@ -57,12 +57,12 @@ extension DownloadEngine {
         var entries: [ListAnswer.Entry] = []
         for (index, loaded) in page.records.enumerated() {
             let held = downloads[loaded.record.id].map { durableSnapshot(of: $0) }
-            let cut = page.prefix(index + 1)
+            let end = page.end(after: index + 1)
             entries.append(
                 ListAnswer.Entry(
                     download: held ?? snapshot(of: loaded),
-                    cursorAfter: cut.nextCursor ?? page.nextCursor ?? "",
-                    removedIDs: cut.removed.map(\.id)
+                    cursorAfter: end.nextCursor ?? page.nextCursor ?? "",
+                    removedIDs: end.removed.map(\.id)
                 )
             )
         }

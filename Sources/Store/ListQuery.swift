@@ -81,12 +81,22 @@ package struct ListPage: Equatable, Sendable {
     /// With `changedSince` removals that come after the cut go too.
     package func prefix(_ recordCount: Int) -> ListPage {
         guard recordCount < records.count, recordCount >= 0 else { return self }
-        let cut = position(records[recordCount])
+        let end = end(after: recordCount)
         var page = self
         page.records = Array(records.prefix(recordCount))
-        if isByRevision { page.removed = removed.filter { $0.revision < cut } }
-        page.nextCursor = ListCursor(position: cut - 1, revision: revision, fingerprint: fingerprint).text
+        page.removed = end.removed
+        page.nextCursor = end.nextCursor
         return page
+    }
+
+    /// What the page's beginning with so many downloads ends with, without making it: for each of a hundred that is much.
+    package func end(after recordCount: Int) -> (nextCursor: String?, removed: [Tombstone]) {
+        guard recordCount < records.count, recordCount >= 0 else { return (nextCursor, removed) }
+        let cut = position(records[recordCount])
+        return (
+            ListCursor(position: cut - 1, revision: revision, fingerprint: fingerprint).text,
+            isByRevision ? removed.filter { $0.revision < cut } : removed
+        )
     }
 
     private func position(_ loaded: LoadedRecord) -> Int64 {
