@@ -81,8 +81,9 @@ def _check_clear(case: Case, point: Point, fired: int) -> None:
         if download["state"] in ("completed", "paused") or point.side != "data" or point.mode != FAIL:
             continue
         if download["state"] not in ("failed", "waiting"):
-            # One that has not met the fault may still be on its way, after a fault that struck once.
-            if point.for_ever:
+            # One that has not met the fault may still be on its way, after a fault that struck once; one that
+            # waits for a descriptor tries again and again.
+            if point.for_ever and point.error != errno.EMFILE:
                 case.fail(f"{file.id} is neither at an end nor waiting: {download['state']}")
             continue
         kind = KINDS.get(point.error, "io")
