@@ -89,6 +89,9 @@ package struct FileError: Error, Equatable, Sendable {
 
     private var classification: (FailureKind, isRetryable: Bool, text: String) {
         switch reason {
+        case .system(let errno) where operation == .synchronize && errno.isDescriptorShortage:
+            // A flush needs no descriptor: what it says is of the disk, and no flush after it proves anything.
+            (.io, false, errno.message)
         case .system(let errno): (Self.kind(of: errno), Self.passesWithTime(errno), errno.message)
         case .tooLong(let part, let maximum):
             (.io, false, "the \(part.rawValue) is longer than \(maximum) bytes")
