@@ -149,6 +149,11 @@ extension DownloadEngine {
         }
         download.lossReason = nil
         download.isDecoded = plan.isDecoded
+        if let byteCount = plan.byteCount {
+            // Before anything is told of the body: what has come beyond its end is none of it.
+            exchange.transfer.limitBody(to: byteCount)
+            learnPartSize(download, exchange, plan, byteCount)
+        }
         exchange.plan = plan
         download.earlierLocation =
             exchange.hopCount == 0 ? nil : EarlierLocation(url: exchange.url, headers: exchange.headers)
@@ -179,10 +184,6 @@ extension DownloadEngine {
         if !isKnown, download.partial.stage == .ready { commitBeforeWriting(download) }
         download.speed.record(nowNanoseconds: now, byteCount: download.transferredByteCount)
         change(download, phase: .downloading)
-        if let byteCount = plan.byteCount {
-            exchange.transfer.limitBody(to: byteCount)
-            learnPartSize(download, exchange, plan, byteCount)
-        }
     }
 
     /// From a server that sends few bytes at once only some of them are compared next time: most shall be new.

@@ -299,3 +299,20 @@ def test_a_kill_when_only_the_end_was_missing_ends_in_the_right_file(
     done = finish(host, again["download"]["id"])
     assert (done["state"], done["totalBytes"]) == ("completed", 2 * MIB)
     assert (work / "f").read_bytes() == held.data
+
+
+def test_bytes_beyond_a_part_are_never_told_to_have_come(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    held = Held(server, size=MIB, after=MIB - 1)
+    download_id = pause_midway(host, held, work / "f")
+    start, last = resume_start(held.after), MIB - 1
+    named = f"bytes {start}-{last}/{MIB}"
+    held.resource.then(
+        Behaviour(status=206, body=held.data[start:] + b"rubbish", content_range=named, no_length=True)
+    )
+    done = resumed(host, download_id)
+    assert (work / "f").read_bytes() == held.data
+    assert done["receivedBytes"] == done["totalBytes"] == MIB
+    told = [e["params"].get("download", e["params"])["receivedBytes"] for e in host.events]
+    assert max(told) <= MIB

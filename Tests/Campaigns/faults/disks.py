@@ -150,7 +150,7 @@ def full_until_room(case: Case) -> None:
 def full_state(case: Case) -> None:
     """The state's disk is full: what runs goes on, what cannot be recorded is refused, later all is."""
     case.state.mkdir()
-    with mounted(case.state, "-t", "tmpfs", "-o", "size=2m"):
+    with mounted(case.state, "-t", "tmpfs", "-o", "size=2m,mode=700"):
         file = case.add("f", 4 * PIECE, held_after=2 * PIECE)
         refused = case.add("g", 1_000)
         case.launch()
