@@ -5,6 +5,8 @@ package import Platform
 package protocol MarkSink: Sendable {
     /// Replaces a slot's bytes as one pwrite(2).
     func write(_ bytes: [UInt8], slot: Int) throws(Errno)
+    /// Makes a slot say nothing.
+    func clear(slot: Int) throws(Errno)
 }
 
 /// What to note in which slot once the data is with the kernel.

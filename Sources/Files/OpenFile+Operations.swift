@@ -21,14 +21,7 @@ extension OpenFile {
             throw poison(error)
         }
         guard let mark else { return nil }
-        // A flush may have failed meanwhile, and the mark speaks for earlier bytes too.
-        if let poison { throw poison }
-        do throws(Errno) {
-            try mark.sink.write(mark.bytes, slot: mark.slot)
-            return nil
-        } catch {
-            return error
-        }
+        return try note(mark)
     }
 
     /// Writes a mark alone.

@@ -37,6 +37,8 @@ package final class OpenFile: Sendable {
         var reservedByteCount: Int64 = 0
         /// What may be written beyond before the volume's room is looked at again.
         var allowanceByteCount: Int64 = 0
+        /// The last mark that speaks for its bytes.
+        var mark: Mark?
     }
     private let state: Guarded<State>
 
@@ -92,6 +94,31 @@ package final class OpenFile: Sendable {
             state.poison = first
             return first
         }
+    }
+
+    /// Writes the mark that speaks for the file's bytes; fails when a flush has failed by then.  C: pwrite(2)
+    ///
+    /// - Returns: why it could not be written, if it could not.
+    func note(_ mark: Mark) throws(FileError) -> Errno? {
+        state.withLock { $0.mark = mark }
+        if let poison { throw poison }
+        var failure: Errno?
+        do throws(Errno) {
+            try mark.sink.write(mark.bytes, slot: mark.slot)
+        } catch {
+            failure = error
+        }
+        // A flush that failed meanwhile may have looked for the mark before it was written.
+        if let poison { throw losePages(poison) }
+        return failure
+    }
+
+    /// Marks the file unfit because of a failed flush, and has its mark say nothing before anybody is told: a process that
+    /// dies now leaves no mark behind that claims what the kernel may have dropped.
+    func losePages(_ error: FileError) -> FileError {
+        let first = poison(error)
+        if let mark = state.withLock({ $0.mark }) { try? mark.sink.clear(slot: mark.slot) }
+        return first
     }
 
     /// How the last operation of ours left it; nil where changes by others are not looked for.

@@ -84,7 +84,7 @@ struct SyncWorker: LaneWorker {
                     try Self.flush(flush.handle, isFileSystemDurable: isFileSystemDurable)
                 } catch {
                     // The kernel tells of lost pages once; the next flush would succeed and prove nothing.
-                    throw flush.file.poison(FileError(.synchronize, flush.file.path, errno: error))
+                    throw flush.file.losePages(FileError(.synchronize, flush.file.path, errno: error))
                 }
                 // Before the flush ext4 does not tell room that is only reserved from bytes.
                 try flush.file.checkNoHole(flush.handle, before: flush.wholeByteCount)

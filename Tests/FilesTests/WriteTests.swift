@@ -31,6 +31,10 @@ private final class RecordingSink: MarkSink {
         }
         if let error { throw error }
     }
+
+    func clear(slot: Int) {
+        entries.withLock { $0.append(Entry(bytes: [], slot: slot, fileContents: "")) }
+    }
 }
 
 @Suite struct WriteTests {
@@ -132,6 +136,22 @@ private final class RecordingSink: MarkSink {
             #expect(error.operation == .synchronize)
             #expect(file.poison == error)
             #expect(try shop.run(.write(file, buffer("x"), offset: 0, mark: nil)).error() == error)
+        }
+    }
+
+    @Test func `a failed flush takes the mark back before anybody is told`() throws {
+        try withWorkshop { shop in
+            // A character device takes writes but cannot be flushed.
+            let device = try FileDescriptor(open: "/dev/null", flags: O_RDWR)
+            let file = try OpenFile(device, path: "/dev/null")
+            let sink = RecordingSink(watching: "/dev/null")
+            let mark = Mark(sink: sink, bytes: [1], slot: 3)
+            #expect(try shop.run(.write(file, buffer("x"), offset: 0, mark: mark)).isWritten)
+            _ = try shop.run(.checkpoint(file)).error()
+            #expect(sink.all.map(\.bytes) == [[1], []])
+            #expect(sink.all.map(\.slot) == [3, 3])
+            _ = try shop.run(.write(file, buffer("y"), offset: 1, mark: mark)).error()
+            #expect(sink.all.count == 2)
         }
     }
 
