@@ -28,7 +28,9 @@ package enum ContentCoding {
         let codings = inForce(head)
         if evidence.keepsCoding, codings.count == 1 { return true }
         let contentType = head.value("Content-Type")
-        return ([head.fileName ?? ""] + evidence.names).contains { name in
+        // The name as it came, and as it will be once it is made safe.
+        let given = head.fileName.map { [$0, FileName.suggested(given: $0, urlPath: "")] } ?? []
+        return (given + evidence.names).contains { name in
             labelsFile(codings, path: name, contentType: contentType)
         }
     }

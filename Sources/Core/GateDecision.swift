@@ -70,7 +70,8 @@ package struct BodyPlan: Equatable, Sendable {
     /// The end of the body is the end of the file if this is nil.  If it is known and `entity.totalByteCount` is not,
     /// the body says nothing about the end: plan again.
     package var byteCount: Int64?
-    /// How many of the first bytes are held already: they must be the same, and are not written again.
+    /// How many of the first bytes are held already: they must be the same, and are not written again.  All of them where
+    /// the part brings nothing else.
     package var overlapByteCount: Int64
     /// What to record of the file before the first byte is written.
     package var entity: Entity
@@ -140,9 +141,6 @@ package enum GateDecision: Equatable, Sendable {
     /// Ask for the same range without `If-Range`, now; remember in `RangeQuirks.isIfRangeBroken`, and count a restart.
     /// If the field is broken there, remember it of the origin too; else it told of a change that a checksum outranks.
     case retryWithoutIfRange(isBroken: Bool)
-    /// Ask again, now, with fewer bytes to compare, so that new ones come with them; remember in
-    /// `RangeQuirks.maxOverlapByteCount`.
-    case retryWithOverlap(byteCount: Int64)
     /// Ask for the same range where the bytes that are held came from, now and once.
     case retryAtEarlierMirror
     /// The file is another one, or cannot be proven the same, and `onChange` forbids to drop what is held.

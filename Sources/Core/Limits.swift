@@ -54,6 +54,13 @@ package enum Limits {
     package static let overlapByteCount: Int64 = 16_384
     /// The same where nothing else tells whether the file is the same; also how much earlier than asked an answer may begin.
     package static let probeByteCount: Int64 = 65_536
+    /// Parts of a run that bring nothing but bytes to compare: a server that needs more has no use for ranges.
+    package static let comparisonCount = 16
+    /// A part with fewer new bytes is small; so many of a run may come before their rate is bounded.
+    package static let smallPartByteCount: Int64 = 4_096
+    package static let smallPartCount = 100
+    /// How long each of those behind them waits.
+    package static let smallPartMilliseconds: Int64 = 100
     /// A body of another type that has less than this part of the file's length is not taken for a new version of it.
     package static let farSmallerDivisor: Int64 = 4
     /// Partial files of earlier versions that one download keeps.

@@ -31,14 +31,13 @@ package struct RangeQuirks: Equatable, Sendable {
     package var isIfRangeBroken: Bool
     /// Ranges are not asked for any more, and why; nil while they are.
     package var rangesGivenUp: TransferOrigin.Why?
-    /// How much may be asked for to be compared, where the server sends less at once than the comparison wants.
+    /// How much of what is held is compared with a part that follows another one of this run; nil before one came.
     package var maxOverlapByteCount: Int64?
+    /// Up to here what is held was compared in this run, by parts that brought nothing else.
+    package var comparedEnd: Int64?
 
-    package init(
-        isIfRangeBroken: Bool = false, rangesGivenUp: TransferOrigin.Why? = nil, maxOverlapByteCount: Int64? = nil
-    ) {
+    package init(isIfRangeBroken: Bool = false, rangesGivenUp: TransferOrigin.Why? = nil) {
         self.isIfRangeBroken = isIfRangeBroken
         self.rangesGivenUp = rangesGivenUp
-        self.maxOverlapByteCount = maxOverlapByteCount
     }
 }

@@ -35,28 +35,16 @@ extension ResponseGate {
                 || range.lowerBound < asked.lowerBound && canCompare(context, from: range.lowerBound, overlapByteCount),
             range.upperBound > wanted || overlapByteCount > 0
         else { return unusable(context, .badRangeResponse) }
-        if range.upperBound <= wanted {
-            // Nothing new: either the last byte held is the file's last, or it would be asked for ever.
-            let isEnd = range.upperBound == wanted && entity.totalByteCount == wanted
-            let isWhole = context.held.isComplete(wanted) && context.entity?.totalByteCount == nil
-            guard isEnd, isWhole, let proof, proof != .probed else { return shorterOverlap(context, range) }
-        }
+        // Nothing new: the next part of what is compared, unless the same would be asked for ever.
+        let isComparedOnly = range.upperBound <= wanted
+        if isComparedOnly, range.lowerBound != asked.lowerBound { return unusable(context, .badRangeResponse) }
         // A server may send more than asked for; what lies beyond is not taken.
         let upperBound = min(range.upperBound, asked.upperBound ?? range.upperBound)
         var plan = resumed(context, from: range.lowerBound, to: upperBound, entity)
-        plan.overlapByteCount = overlapByteCount
-        plan.origin.offset = wanted
+        plan.overlapByteCount = isComparedOnly ? range.byteCount : overlapByteCount
+        plan.origin.offset = range.lowerBound + plan.overlapByteCount
         plan.origin.identity = plan.origin.mode == .resumed ? proof : nil
         return .accept(plan)
-    }
-
-    /// The part ends before the first byte that is wanted: from a server that sends few bytes at once, fewer are compared.
-    private static func shorterOverlap(_ context: GateContext, _ range: ByteRange) -> GateDecision {
-        guard let asked = context.asked, range.lowerBound == asked.lowerBound, asked.overlapByteCount > 0 else {
-            return unusable(context, .badRangeResponse)
-        }
-        // Ever fewer: that ends.
-        return .retryWithOverlap(byteCount: range.byteCount / 4)
     }
 
     /// Whether the bytes before the first one wanted are few, and held.

@@ -36,8 +36,11 @@ package enum ResumePlanner {
         let isProbing = proof(of: entity, resumePolicy: resumePolicy, hasChecksum: hasChecksum) == .probed
         // With a length that is not known it also proves the end: a 416 would prove nothing.
         let overlap = isProbing ? Limits.probeByteCount : Limits.overlapByteCount
-        request.overlapByteCount = min(gap.lower, overlap, quirks.maxOverlapByteCount ?? overlap)
-        request.lowerBound -= request.overlapByteCount
+        var start = max(0, gap.lower - min(overlap, quirks.maxOverlapByteCount ?? overlap))
+        // From a server that sends few bytes at once the rest of what is to be compared comes with the next part.
+        if let comparedEnd = quirks.comparedEnd, comparedEnd <= gap.lower { start = max(start, comparedEnd) }
+        request.overlapByteCount = gap.lower - start
+        request.lowerBound = start
         // A file that does not begin with bytes that are held has nothing to compare.
         if isProbing, request.overlapByteCount == 0 { return .whole(why: .noValidator) }
         return .range(request)

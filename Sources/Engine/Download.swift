@@ -39,6 +39,7 @@ final class Download {
     /// What the next requests of this run must do differently.
     var quirks = RangeQuirks()
     var restartCount = 0
+    var parts = PartCounts()
     /// This run threw away what was held before it.
     var hasDiscarded = false
     /// Why bytes that were counted once are not any more: the next transfer says so.
@@ -162,6 +163,16 @@ final class Download {
         if case .whole = plan { return false }
         return true
     }
+}
+
+/// What the parts of one run brought, from a server that sends a file in parts.
+struct PartCounts {
+    /// New bytes of the last.
+    var lastByteCount: Int64 = 0
+    /// Those that brought nothing but what was compared.
+    var comparedCount = 0
+    /// Those that brought little.
+    var smallCount = 0
 }
 
 /// Where redirects once led, and the host's headers that may go there.

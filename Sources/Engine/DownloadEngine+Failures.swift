@@ -78,14 +78,41 @@ extension DownloadEngine {
     /// One that gained nothing counts as a failure and waits as one, or a server that sends the same part to every request
     /// would be asked as fast as it answers. The first part of a new version is of use; `restartCount` bounds those.
     func askForRest(_ download: Download) {
+        if download.parts.lastByteCount == 0, download.quirks.comparedEnd != nil { return goOnComparing(download) }
         let isNewVersion = download.record.transfer?.why?.isChange == true
         if hasGained(download) || (isNewVersion && download.restartCount < Limits.restartCount) {
-            return connect(download, isNextPart: true)
+            return askForNextPart(download)
         }
         let total = download.record.entity?.totalByteCount.map { " of \($0)" } ?? ""
         let held = "\(download.receivedByteCount)\(total) bytes are held"
         let message = "the server sent a part again and nothing new: \(held)"
         attemptFailed(download, DownloadFailure(.incomplete, message, isRetryable: true))
+    }
+
+    /// Asks at once, but for a server that sends ever so little: nobody is asked as fast as it answers without end.
+    private func askForNextPart(_ download: Download) {
+        if download.parts.lastByteCount < Limits.smallPartByteCount { download.parts.smallCount += 1 }
+        guard download.parts.smallCount > Limits.smallPartCount else { return connect(download, isNextPart: true) }
+        let generation = download.generation
+        let next: () -> Void = { [self] in
+            if generation == download.generation { connect(download, isNextPart: true) }
+        }
+        timers.add(.run(next), due: Timespan(milliseconds: Limits.smallPartMilliseconds).after(now))
+    }
+
+    /// The part ended within the bytes to compare: asks for the others, unless they come in too many parts.
+    private func goOnComparing(_ download: Download) {
+        download.parts.comparedCount += 1
+        guard download.parts.comparedCount >= Limits.comparisonCount else {
+            return connect(download, isNextPart: true)
+        }
+        guard download.restartCount < Limits.restartCount else {
+            let message = "the server sends parts that are too small to go on from"
+            return fail(download, DownloadFailure(.rangeUnsupported, message, isRetryable: false))
+        }
+        download.restartCount += 1
+        download.quirks.rangesGivenUp = .badRangeResponse
+        connect(download)
     }
 
     private func wait(_ download: Download, reason: StateReason, milliseconds: Int64) {

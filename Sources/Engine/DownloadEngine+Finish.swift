@@ -14,6 +14,7 @@ extension DownloadEngine {
         collectAll(download, exchange)
         recordTimes(download, exchange)
         let receivedByteCount = exchange.nextOffset - plan.firstOffset
+        download.parts.lastByteCount = receivedByteCount - plan.overlapByteCount
         dropExchange(download)
         download.bodyEnd = bodyEnd(plan, receivedByteCount, outcome)
         // The part of a file ends where its range does, whatever else comes.

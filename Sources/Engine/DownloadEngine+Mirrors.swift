@@ -50,7 +50,7 @@ extension GateDecision {
         switch self {
         case .accept(let plan): !plan.discardsHeld
         case .finishedAlready: true
-        case .redirect, .retry, .retryWithoutRange, .retryWithoutIfRange, .retryWithOverlap, .retryAtEarlierMirror,
+        case .redirect, .retry, .retryWithoutRange, .retryWithoutIfRange, .retryAtEarlierMirror,
             .remoteChanged, .needsURL, .fail:
             false
         }

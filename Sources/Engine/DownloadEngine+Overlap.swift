@@ -46,6 +46,7 @@ extension DownloadEngine {
         }
         guard exchange.transfer.bufferedBytesStart(with: heldBytes) else { return overlapDiffers(download, exchange) }
         exchange.comparison = nil
+        download.quirks.comparedEnd = plan.firstOffset + plan.overlapByteCount
         exchange.transfer.dropBufferedBytes(heldBytes.count)
         download.record.wastedByteCount += plan.overlapByteCount
         accept(download, exchange, plan, comparison.head)

@@ -32,7 +32,8 @@ extension DownloadEngine {
     /// It has a slot: goes to work.
     func begin(_ download: Download) {
         change(download, to: .active, phase: .connecting)
-        download.quirks = RangeQuirks(maxOverlapByteCount: download.quirks.maxOverlapByteCount)
+        download.quirks = RangeQuirks()
+        download.parts = PartCounts()
         download.restartCount = 0
         download.hasDiscarded = false
         download.hasAskedEarlierLocation = false

@@ -127,9 +127,6 @@ extension DownloadEngine {
                 brokenIfRangeOrigins.insert(source.origin)
             }
             connect(download)
-        case .retryWithOverlap(let byteCount):
-            download.quirks.maxOverlapByteCount = byteCount
-            connect(download)
         case .retryAtEarlierMirror: askEarlierLocation(download, exchange)
         case .remoteChanged(let why):
             let message = "the file on the server is not the one that part of is held (\(why.rawValue))"
@@ -186,12 +183,12 @@ extension DownloadEngine {
         change(download, phase: .downloading)
     }
 
-    /// From a server that sends few bytes at once only some of them are compared next time: most shall be new.
+    /// From a server that sends few bytes at once only some of them are compared with the next part of this run: most shall
+    /// be new.
     private func learnPartSize(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ byteCount: Int64) {
         let wantedEnd = exchange.asked?.upperBound ?? plan.entity.totalByteCount
-        if wantedEnd.map({ plan.firstOffset + byteCount < $0 }) ?? true {
-            download.quirks.maxOverlapByteCount = byteCount / 4
-        }
+        let isCut = wantedEnd.map { plan.firstOffset + byteCount < $0 } ?? true
+        if isCut, byteCount > plan.overlapByteCount { download.quirks.maxOverlapByteCount = byteCount / 2 }
     }
 
     /// The path that a file name may be taken from: where the redirects ended, unless that names nothing.

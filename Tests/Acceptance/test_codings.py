@@ -88,6 +88,10 @@ def test_an_archive_by_its_file_name_is_left_alone(host: Towline, server: Script
         ('attachment; filename="a.tar.gz"', "a.tar.gz"),
         ("attachment; filename*=UTF-8''a%2Etgz", "a.tgz"),
         ("attachment; filename*=windows-1251''%E6.svgz", "ж.svgz"),
+        # What is made safe of it is what the file will be called.
+        ('attachment; filename="b.gz "', "b.gz"),
+        ('attachment; filename="b.tar.gz . "', "b.tar.gz"),
+        ("attachment; filename*=UTF-8''%62%2e%67%7a.", "b.gz"),
     ],
 )
 @pytest.mark.parametrize("is_named", [False, True], ids=["its name", "another path"])

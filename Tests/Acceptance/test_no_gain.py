@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -97,28 +98,41 @@ def test_bytes_that_replace_what_was_thrown_away_are_not_gained(
 def test_failures_between_parts_that_gain_do_not_add_up(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    data = content(1, 2_000)
-    resource = server.add("/f", data, etag='"v"', default=Behaviour(cap=100))
-    for _ in range(20):
+    data = content(1, 400_000)
+    resource = server.add("/f", data, etag='"v"', default=Behaviour(cap=20_000))
+    for _ in range(40):
         # The next part is promised, and its first byte never comes.
-        resource.then(Behaviour(cap=100, drop_after=0), Behaviour(cap=100))
+        resource.then(Behaviour(cap=20_000, drop_after=0), Behaviour(cap=20_000))
     done = fetch(host, server.url("/f"), work / "f", retry=RETRY)
     assert done["state"] == "completed"
     assert (work / "f").read_bytes() == data
+    assert len(server.requests("/f")) > 2 * (TRIES + 1)
 
 
-@pytest.mark.parametrize("size", [1, 2, 500, 16_384, 16_385])
+@pytest.mark.parametrize("size", [1, 2, 500, 16_384, 16_385, 40_000])
 def test_a_file_that_comes_in_many_parts_comes_without_waits_or_a_flood_of_events(
     host: Towline, server: ScriptedServer, work: Path, size: int
 ) -> None:
     """The end of what is held is compared with each part, and leaves room in it for new bytes."""
-    data = content(1, 100 * size)
+    data = content(1, 50 * size)
     server.add("/f", data, default=Behaviour(cap=size))
     done = fetch(host, server.url("/f"), work / "f", retry=NO_RETRY)
     assert done["state"] == "completed"
     assert (work / "f").read_bytes() == data
-    assert len(server.requests("/f")) <= 150
+    assert len(server.requests("/f")) <= 100
     assert changed_events(host) < 10
+
+
+def test_parts_of_a_byte_each_are_not_asked_for_as_fast_as_they_come(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    server.add("/f", content(1, 1_000_000), default=Behaviour(cap=1))
+    download_id = host.call("start", url=server.url("/f"), path=str(work / "f"))["download"]["id"]
+    server.wait_requests("/f", 105)
+    known = len(server.requests("/f"))
+    time.sleep(1)
+    assert len(server.requests("/f")) - known <= 20
+    host.call("cancel", id=download_id)
 
 
 def test_a_new_version_in_parts_is_fetched_without_a_failure(

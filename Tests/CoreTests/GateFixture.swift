@@ -68,7 +68,6 @@ enum Verdict: Equatable, Sendable {
     case withoutRange(TransferOrigin.Why)
     case withoutIfRange
     case withoutIfRangeByChecksum
-    case withOverlap(Int64)
     case atEarlierMirror
     case changed(TransferOrigin.Why)
     case needsURL
@@ -86,7 +85,6 @@ enum Verdict: Equatable, Sendable {
                 isRateLimited == advice.isRateLimited
                 ? .retry(advice.failure.kind, advice.retryAfterMilliseconds) : .odd
         case .retryWithoutRange(let why): self = .withoutRange(why)
-        case .retryWithOverlap(let byteCount): self = .withOverlap(byteCount)
         case .retryWithoutIfRange(let isBroken): self = isBroken ? .withoutIfRange : .withoutIfRangeByChecksum
         case .retryAtEarlierMirror: self = .atEarlierMirror
         case .remoteChanged(let why): self = .changed(why)

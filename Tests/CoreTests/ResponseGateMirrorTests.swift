@@ -55,9 +55,11 @@ import Testing
             "there is more", endless(), Stage.part("bytes 49-199/200", length: "151"),
             .compared(49, overlap: 1, new: 150)),
         gateRow(
-            "more than a subset", endless(), Stage.part("bytes 49-49/200", length: "1"), .withOverlap(0)),
+            "more than a subset", endless(), Stage.part("bytes 49-49/200", length: "1"),
+            .compared(49, overlap: 1, new: 0)),
         gateRow(
-            "length still unknown", endless(), Stage.part("bytes 49-49/*", length: "1"), .withOverlap(0)),
+            "length still unknown", endless(), Stage.part("bytes 49-49/*", length: "1"),
+            .compared(49, overlap: 1, new: 0)),
         gateRow(
             "of another version", endless(), Stage.part("bytes 49-49/50", length: "1", ["ETag": "\"v2\""]),
             .withoutRange(.validatorChanged)),
@@ -66,7 +68,7 @@ import Testing
             .withoutRange(.noValidator)),
         gateRow(
             "not in one piece", endless { $0.held = ByteRangeSet(40, 50) }, Stage.part("bytes 49-49/50", length: "1"),
-            .withOverlap(0)),
+            .compared(49, overlap: 1, new: 0)),
         gateRow(
             "shorter now", endless(), Stage.head(416, ["Content-Range": "bytes */20"]), .withoutRange(.totalChanged)),
         gateRow(

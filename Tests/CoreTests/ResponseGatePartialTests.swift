@@ -128,13 +128,19 @@ import Testing
             "as asked", comparing, Stage.part("bytes 30-199/200", length: "170"), .compared(30, overlap: 20, new: 150)),
         gateRow(
             "cut short", comparing, Stage.part("bytes 30-60/200", length: "31"), .compared(30, overlap: 20, new: 11)),
-        gateRow("cut to nothing new", comparing, Stage.part("bytes 30-49/200", length: "20"), .withOverlap(5)),
-        gateRow("cut to one byte", comparing, Stage.part("bytes 30-30/200", length: "1"), .withOverlap(0)),
+        gateRow(
+            "cut to nothing new", comparing, Stage.part("bytes 30-49/200", length: "20"),
+            .compared(30, overlap: 20, new: 0)),
+        gateRow(
+            "cut to one byte", comparing, Stage.part("bytes 30-30/200", length: "1"), .compared(30, overlap: 1, new: 0)),
+        gateRow(
+            "of the comparison, but not its beginning", comparing, Stage.part("bytes 20-49/200", length: "30"),
+            .withoutRange(.badRangeResponse)),
         gateRow("without the comparison", comparing, Stage.part(), .withoutRange(.badRangeResponse)),
         gateRow(
             "the end, and only that", endless, Stage.part("bytes 30-49/50", length: "20"),
             .compared(30, overlap: 20, new: 0)),
-        gateRow("no end", endless, Stage.part("bytes 30-49/*", length: "20"), .withOverlap(5)),
+        gateRow("no end", endless, Stage.part("bytes 30-49/*", length: "20"), .compared(30, overlap: 20, new: 0)),
     ])
     func `what is held is compared before a part is joined to it`(row: GateRow) {
         #expect(verdict(row) == row.expected)

@@ -32,7 +32,7 @@ import Testing
             .compared(30, overlap: 20, new: 150)),
         gateRow("starts earlier still", probing(), probed("bytes 16-199/200"), .compared(16, overlap: 34, new: 150)),
         gateRow("starts late", probing(), probed("bytes 31-199/200"), .withoutRange(.badRangeResponse)),
-        gateRow("the overlap alone", probing(), probed("bytes 30-49/200"), .withOverlap(5)),
+        gateRow("the overlap alone", probing(), probed("bytes 30-49/200"), .compared(30, overlap: 20, new: 0)),
         gateRow("one byte more", probing(), probed("bytes 30-50/200"), .compared(30, overlap: 20, new: 1)),
         gateRow("unknown total", probing(), probed("bytes 30-199/*"), .withoutRange(.noValidator)),
         gateRow("another total", probing(), probed("bytes 30-199/201"), .withoutRange(.totalChanged)),

@@ -71,8 +71,6 @@ import Testing
     private static func flaw(_ decision: GateDecision, _ context: GateContext, _ head: ResponseHead) -> String? {
         switch decision {
         case .accept(let plan): acceptanceFlaw(plan, context, head)
-        case .retryWithOverlap(let byteCount):
-            byteCount < context.asked?.overlapByteCount ?? 0 ? nil : "compares without end"
         case .retryWithoutRange, .retryWithoutIfRange:
             context.asked == nil || context.restartCount >= Limits.restartCount ? "asks without end" : nil
         case .finishedAlready: head.status == 416 ? nil : "finished by the wrong status"
@@ -99,8 +97,10 @@ import Testing
         // Bytes are added to those held.
         guard isPart, let asked = context.asked else { return "adds what is no part" }
         let wanted = asked.lowerBound + asked.overlapByteCount
-        if plan.firstOffset + plan.overlapByteCount != wanted { return "adds at the wrong offset" }
-        if let overlap = ByteRange(plan.firstOffset, wanted), !context.held.contains(overlap) {
+        let comparedEnd = plan.firstOffset + plan.overlapByteCount
+        let isComparedOnly = plan.byteCount == plan.overlapByteCount && plan.overlapByteCount > 0
+        if isComparedOnly ? comparedEnd > wanted : comparedEnd != wanted { return "adds at the wrong offset" }
+        if let overlap = ByteRange(plan.firstOffset, comparedEnd), !context.held.contains(overlap) {
             return "compares with nothing"
         }
         if let upper = asked.upperBound, plan.firstOffset + (plan.byteCount ?? .max / 2) > upper {

@@ -51,7 +51,10 @@ import Testing
             Row(
                 "the rest of much, length unknown", much { $0.entity?.totalByteCount = nil },
                 compared(16_384, upper: nil)),
-            Row("from a server of small parts", much { $0.quirks.maxOverlapByteCount = 100 }, compared(100)),
+            Row("behind a small part", much { $0.quirks.maxOverlapByteCount = 100 }, compared(100)),
+            Row("compared in part", much { $0.quirks.comparedEnd = 999_900 }, compared(100)),
+            Row("all compared", much { $0.quirks.comparedEnd = 1_000_000 }, compared(0)),
+            Row("compared long ago", much { $0.quirks.comparedEnd = 900_000 }, compared(16_384)),
             Row("length unknown", Input { $0.entity?.totalByteCount = nil }, rest(50, nil)),
             Row("first gap", Input { $0.held = holes }, rest(50, 80)),
             Row(
