@@ -79,6 +79,8 @@ package struct BodyPlan: Equatable, Sendable {
     package var origin: TransferOrigin
     /// True when the bytes held belong to another version, or cannot be built on: forget them first.
     package var discardsHeld: Bool
+    /// So many bytes must have come before they are forgotten; at most `Limits.probeByteCount`.
+    package var awaitedByteCount: Int64 = 0
     /// True when they are to stay on disk beside the new ones all the same.
     package var keepsHeld = false
     /// True when the file is what the body decodes to.

@@ -4,7 +4,10 @@ extension ResponseGate {
     ///
     /// A new version of a file has validators as the one before had, and its type or a length of its kind.
     static func somethingElse(_ context: GateContext, _ entity: Entity) -> GateDecision? {
-        guard !context.held.isEmpty, let known = context.entity, known.likeness(to: entity) != .same else { return nil }
+        guard !context.held.isEmpty, let known = context.entity else { return nil }
+        // A validator alone is believed only with the length that goes with it: error pages are sent under the file's own.
+        let isLengthSame = known.totalByteCount == entity.totalByteCount
+        if isLengthSame, known.likeness(to: entity) == .same { return nil }
         let isOtherType = isOtherType(known, entity)
         let isFarSmaller = isFarSmaller(context, known, entity)
         let isPage = entity.isWebPage && !known.isWebPage && known.contentType != nil

@@ -105,7 +105,8 @@ extension ResponseGate {
             isLengthVerified: true,
             isResumable: context.canResume(entity)
         )
-        return context.held.isEmpty ? .accept(plan) : wholeOverHeld(context, plan)
+        if context.held.isEmpty { return .accept(plan) }
+        return somethingElse(context, entity) ?? wholeOverHeld(context, plan)
     }
 
     private static func resumed(

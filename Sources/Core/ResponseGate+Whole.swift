@@ -60,7 +60,7 @@ extension ResponseGate {
             return restart(context, plan, why: .overlapDiffers, isSameFile: false)
         case .same:
             if mayAskWithoutIfRange(context, plan) { return .retryWithoutIfRange(isBroken: true) }
-            return restart(context, plan, why: reasonForSame(context), isSameFile: true)
+            return restart(context, asLongAsKnown(context, plan), why: reasonForSame(context), isSameFile: true)
         case .unproven where context.isTrusting:
             return restart(context, plan, why: reasonForSame(context), isSameFile: true)
         case .unproven:
@@ -69,6 +69,17 @@ extension ResponseGate {
                 context.asked?.ifRange != nil ? .validatorChanged : context.quirks.rangesGivenUp ?? .noValidator
             return restart(context, plan, why: why, isSameFile: false)
         }
+    }
+
+    /// The same version has the length that it had, whether or not this answer tells one; what is held goes once that much has
+    /// come that it looks like it.
+    private static func asLongAsKnown(_ context: GateContext, _ plan: BodyPlan) -> BodyPlan {
+        guard plan.byteCount == nil, let total = context.entity?.totalByteCount else { return plan }
+        var plan = plan
+        plan.byteCount = total
+        plan.entity.totalByteCount = total
+        plan.awaitedByteCount = min(total, Limits.probeByteCount)
+        return plan
     }
 
     /// True when the same range may bring more if it is asked for without `If-Range`.

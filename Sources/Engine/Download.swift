@@ -195,6 +195,8 @@ final class Exchange {
     var isAtEarlierLocation = false
     /// The bytes that the body must begin with before it is taken; nil when there is nothing to compare.
     var comparison: OverlapComparison?
+    /// The body that has to come so far before it is taken; nil when there is no such.
+    var awaited: AwaitedBody?
     /// Where the next buffer that leaves the transfer belongs in the file.
     var nextOffset: Int64 = 0
     /// Buffers in the transfer, gathered, or on their way to the disk.

@@ -12,6 +12,12 @@ struct OverlapComparison {
     var heldBytes: [UInt8]?
 }
 
+/// A body that nothing is forgotten for before so much of it has come.  Isolation: the engine.
+struct AwaitedBody {
+    let plan: BodyPlan
+    let head: ResponseHead
+}
+
 /// Where nothing but the bytes themselves can tell that the server's file is still the one that part of is held: the end of
 /// what is held is fetched again, and compared with the file before anything of the body is taken.
 extension DownloadEngine {
@@ -50,6 +56,18 @@ extension DownloadEngine {
         exchange.transfer.dropBufferedBytes(heldBytes.count)
         download.record.wastedByteCount += plan.overlapByteCount
         accept(download, exchange, plan, comparison.head)
+        goOn(download, exchange)
+    }
+
+    /// Takes the body once so much of it has come; one that ends before leaves everything as it was.
+    func awaitBody(_ download: Download, _ exchange: Exchange) {
+        guard let awaited = exchange.awaited else { return }
+        if Int64(exchange.transfer.bufferedByteCount) < awaited.plan.awaitedByteCount {
+            if exchange.transfer.isFinished { exchange.awaited = nil }
+            return exchange.transfer.isFinished ? endEarly(download, exchange) : supplyBuffers(download)
+        }
+        exchange.awaited = nil
+        accept(download, exchange, awaited.plan, awaited.head)
         goOn(download, exchange)
     }
 

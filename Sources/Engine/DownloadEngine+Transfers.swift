@@ -24,12 +24,13 @@ extension DownloadEngine {
             exchange.transfer === transfer
         else { return }
         exchange.lastNewsAt = now
-        if exchange.plan == nil, exchange.comparison == nil, let head = transfer.head {
+        if exchange.plan == nil, exchange.comparison == nil, exchange.awaited == nil, let head = transfer.head {
             judge(download, exchange, head)
         }
         // The verdict may have dropped or replaced the exchange.
         guard download.exchange === exchange else { return }
         if exchange.comparison != nil { return compareOverlap(download, exchange) }
+        if exchange.awaited != nil { return awaitBody(download, exchange) }
         goOn(download, exchange)
     }
 
@@ -77,6 +78,10 @@ extension DownloadEngine {
             return carryOut(.remoteChanged(plan.origin.why ?? .validatorChanged), download, exchange)
         }
         if plan.overlapByteCount > 0 { return beginComparing(download, exchange, plan, head) }
+        if plan.awaitedByteCount > 0 {
+            exchange.awaited = AwaitedBody(plan: plan, head: head)
+            return
+        }
         accept(download, exchange, plan, head)
     }
 

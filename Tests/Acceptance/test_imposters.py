@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 from scripted_server import Behaviour, ScriptedServer, content
-from support import Held, resume_start
+from support import NO_RETRY, Held, resume_start
 from test_resume import pause_midway
 from test_resume_policy import began
 from towline_client import JSON, Towline
@@ -126,3 +127,52 @@ def test_a_smaller_version_with_a_validator_of_its_own_is_a_change(
     held.resource.etag = '"v2"'
     assert began(settled(host, download_id)) == ("restarted", "validatorChanged", None)
     assert (work / "f").read_bytes() == held.resource.data
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/html", "application/octet-stream"])
+@pytest.mark.parametrize("etag", ['"error"', None], ids=["tagged", "no tag"])
+def test_a_part_that_nobody_asked_for_does_not_replace_what_is_held(
+    host: Towline, server: ScriptedServer, work: Path, content_type: str, etag: str | None
+) -> None:
+    """A page as a 206 from the first byte, also to a request for everything."""
+    held = Held(server)
+    download_id = pause_midway(host, held, work / "f")
+    fields = [
+        ("Content-Type", content_type),
+        ("Content-Range", f"bytes 0-{len(JSON_PAGE) - 1}/{len(JSON_PAGE)}"),
+    ]
+    if etag is not None:
+        fields.append(("ETag", etag))
+    held.resource.default = Behaviour(status=206, body=JSON_PAGE, headers=fields, bare=True)
+    end = settled(host, download_id)
+    if content_type == "application/octet-stream" and etag is not None:
+        # As much as a new version would say of itself.
+        assert began(end) == ("restarted", "validatorChanged", None)
+        return
+    assert (end["state"], end["reason"]) == ("waiting", "needsUrl")
+    kept(held, work, end)
+
+
+@pytest.mark.parametrize("size", [0, 19, 60_000, 700_000, 5_000_000])
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_a_body_of_no_told_length_under_the_same_validator_has_the_length_that_was_told(
+    host: Towline, server: ScriptedServer, work: Path, size: int, packed: bool
+) -> None:
+    held = Held(server)
+    download_id = pause_midway(host, held, work / "f", retry=NO_RETRY)
+    body = (held.data + bytes(len(held.data)))[:size] if size != 19 else JSON_PAGE
+    fields = [("ETag", '"v1"'), *([("Content-Encoding", "gzip")] if packed else [])]
+    sent = gzip.compress(body, 1) if packed else body
+    held.resource.default = answer(sent, "application/octet-stream", *fields, chunked=True)
+    end = settled(host, download_id)
+    if end["state"] == "completed":
+        assert (work / "f").read_bytes() == held.data
+        assert size > len(held.data)
+        return
+    assert end["state"] == "failed"
+    assert not (work / "f").exists()
+    if size < 65_536:
+        kept(held, work, end)
+    held.resource.default = Behaviour()
+    settled(host, download_id)
+    assert (work / "f").read_bytes() == held.data

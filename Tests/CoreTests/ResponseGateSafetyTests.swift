@@ -86,8 +86,12 @@ import Testing
         guard isPart || head.status == 200 || head.status == 203 else { return "takes the body of a \(head.status)" }
         if head.value("Content-Encoding") == "gzip" {
             if isPart { return "takes part of a compressed file" }
-            // What is decoded has another length than what comes.
-            if plan.byteCount != nil || plan.entity.totalByteCount != nil { return "believes a compressed length" }
+            // What is decoded has another length than what comes; only that of the same version may be known.
+            if plan.byteCount != nil || plan.entity.totalByteCount != nil,
+                plan.byteCount != context.entity?.totalByteCount || plan.awaitedByteCount == 0
+            {
+                return "believes a compressed length"
+            }
             if plan.isResumable { return "counts on ranges of a compressed file" }
         }
         if plan.discardsHeld {

@@ -233,6 +233,12 @@ import Testing
         gateRow("JSON, to fail", Stage.resuming { $0.onChange = .fail }, answer("text/json", 19), .needsURL),
         gateRow("JSON under a checksum", Stage.resuming { $0.hasChecksum = true }, answer("text/json", 19), .needsURL),
         gateRow("JSON with a tag of its own", asked, answer("application/json", 19, ["ETag": "W/\"13\""]), .needsURL),
+        gateRow(
+            "JSON of no length under the old tag", asked, answer("application/json", nil, ["ETag": Stage.etag]),
+            .needsURL),
+        gateRow(
+            "the file of no length under the old tag", Stage.resuming { $0.asked?.ifRange = nil },
+            answer("application/zip", nil, ["ETag": Stage.etag]), .restarted(.rangeIgnored)),
         gateRow("JSON of no length", asked, answer("application/json", nil), .needsURL),
         gateRow("long JSON", asked, answer("application/json", 400), .needsURL),
         gateRow("XML of a store", asked, answer("application/xml", 49), .needsURL),
