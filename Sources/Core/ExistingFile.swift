@@ -51,16 +51,24 @@ package struct ExistingFile: Equatable, Sendable {
 
     /// 304: for a validator of ours it says all; for a time it says nothing of what stands here, such as a file cut short.
     private func notModified(_ head: ResponseHead) -> Verdict {
-        if isAskedForLength { return .unchanged(.notModified) }
-        if let entity, entity.etag != nil || entity.lastModified != nil {
-            let etag = head.value("ETag")
-            guard let known = entity.etag, let etag, !EntityTag.isWeaklyEqual(known, etag) else {
-                return .unchanged(.notModified)
-            }
-            return .askForLength
-        }
         let length = try? ContentLength.parse(head.values("Content-Length"))
-        return length == byteCount && byteCount > 0 ? .unchanged(.notModified) : .askForLength
+        let isOfThisLength = length == byteCount && byteCount > 0
+        // To a request without conditions it is no answer, unless it names the length that was asked for.
+        if isAskedForLength { return isOfThisLength && !isContradicted(by: head) ? .unchanged(.notModified) : .none }
+        guard hasValidator else { return isOfThisLength ? .unchanged(.notModified) : .askForLength }
+        // Servers that send a 304 as an answer without a body say 0.
+        let isOfAnother = length != nil && length != 0 && !isOfThisLength
+        return isOfAnother || isContradicted(by: head) ? .askForLength : .unchanged(.notModified)
+    }
+
+    /// True when a record names the version that stands here.
+    private var hasValidator: Bool { entity?.etag != nil || entity?.lastModified != nil }
+
+    /// True when a 304 names another version than the record: a mix-up of a server or a cache.
+    private func isContradicted(by head: ResponseHead) -> Bool {
+        if let known = entity?.etag, let etag = head.value("ETag") { return !EntityTag.isWeaklyEqual(known, etag) }
+        guard let known = entity?.lastModified, let date = head.value("Last-Modified") else { return false }
+        return !known.utf8.elementsEqual(date.utf8)
     }
 
     private func whole(_ head: ResponseHead, _ evidence: ContentCoding.Evidence) -> Verdict {
@@ -68,7 +76,10 @@ package struct ExistingFile: Equatable, Sendable {
         guard ContentCoding.compression(head, evidence: evidence) == nil,
             let length = (try? BodyFraming(head))?.byteCount, length == byteCount
         else { return .different }
-        if isAskedForLength { return .unchanged(.notModified) }
+        if isAskedForLength, !hasValidator {
+            // A later time than the one that the 304 was for is another version's.
+            return head.lastModifiedSeconds ?? .min > modifiedSeconds ? .different : .unchanged(.notModified)
+        }
         if let entity {
             switch entity.likeness(to: Entity(head, totalByteCount: length)) {
             case .same: return .unchanged(.record)
@@ -76,7 +87,7 @@ package struct ExistingFile: Equatable, Sendable {
             case .unproven: break
             }
             let other = Entity(head, totalByteCount: length)
-            if entity.etag ?? entity.lastModified != nil, entity.etag == other.etag,
+            if hasValidator, entity.etag == other.etag,
                 entity.lastModified == other.lastModified
             {
                 return .unchanged(.record)

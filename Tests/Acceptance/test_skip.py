@@ -215,12 +215,102 @@ def test_a_304_that_names_the_length_is_enough(host: Towline, server: ScriptedSe
     assert len(server.requests("/f")) == 1
 
 
-def test_a_server_that_says_304_to_everything_is_believed(
+NOT_MODIFIED = Behaviour(status=304)
+
+
+def said(status: int, *fields: tuple[str, str]) -> Behaviour:
+    return Behaviour(status=status, headers=fields)
+
+
+def naming(where: JSON) -> list[Behaviour]:
+    """What is answered before: in a directory the name is asked for first."""
+    return [] if "path" in where else [Behaviour()]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [said(304), said(304, ("Content-Length", "299999")), said(304, ("Content-Length", "0"))],
+    ids=["no length", "another length", "length 0"],
+)
+@pytest.mark.parametrize("there", [b"12345", b"", DATA], ids=["stub", "empty", "whole"])
+def test_a_304_that_no_condition_asked_for_completes_nothing(
+    host: Towline, server: ScriptedServer, work: Path, where: JSON, there: bytes, second: Behaviour
+) -> None:
+    path = put(work, there)
+    resource = server.add("/f", DATA).then(*naming(where), NOT_MODIFIED)
+    resource.default = second
+    done = skip(host, server, where)
+    assert (done["state"], done["error"] and done["error"]["httpStatus"]) == ("failed", 304)
+    assert done["error"]["kind"] == "httpStatus"
+    assert path.read_bytes() == there
+    assert os.listdir(work) == ["f"]
+    assert "if-modified-since" not in server.requests("/f")[-1].headers
+
+
+def test_a_304_that_no_condition_asked_for_may_name_the_length(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
     path = put(work, DATA)
-    server.add("/f", DATA, default=Behaviour(status=304))
+    length = ("Content-Length", str(len(DATA)))
+    server.add("/f", DATA).then(NOT_MODIFIED).default = said(304, length)
     is_kept(skip(host, server, {"path": str(path)}), path, "notModified", path.stat().st_ino)
+
+
+@pytest.mark.parametrize("there", [b"12345", content(6, len(DATA))], ids=["stub", "same length"])
+def test_a_file_older_than_the_one_that_a_304_was_for_is_replaced(
+    host: Towline, server: ScriptedServer, work: Path, there: bytes
+) -> None:
+    server.add("/f", DATA, last_modified=DATE).then(NOT_MODIFIED)
+    path = put(work, there, DATE_NS - 1_000_000_000)
+    inode = path.stat().st_ino
+    is_fetched(skip(host, server, {"path": str(path)}), path, DATA, inode)
+
+
+V1, V2 = ("ETag", '"v1"'), ("ETag", '"v2"')
+
+
+@pytest.mark.parametrize(
+    ("etag", "first", "second"),
+    [
+        ('"v1"', V2, V2),
+        ('"v1"', V2, ("ETag", 'W/"v2"')),
+        ('W/"v1"', ("ETag", 'W/"v2"'), ("ETag", 'W/"v2"')),
+        ('"v1"', ("Content-Length", "300001"), V2),
+        (
+            None,
+            ("Last-Modified", "Tue, 07 Jan 2020 10:00:00 GMT"),
+            ("Last-Modified", "Tue, 07 Jan 2020 10:00:00 GMT"),
+        ),
+    ],
+    ids=["strong", "then weak", "weak", "length", "date"],
+)
+def test_a_304_that_contradicts_the_record_does_not_keep_the_old_version(
+    host: Towline,
+    server: ScriptedServer,
+    work: Path,
+    where: JSON,
+    etag: str | None,
+    first: tuple[str, str],
+    second: tuple[str, str],
+) -> None:
+    resource = server.add("/f", DATA, etag=etag, last_modified=None if etag else DATE)
+    skip(host, server, where)
+    inode = (work / "f").stat().st_ino
+    resource.data, resource.etag, resource.last_modified = content(6, len(DATA)), None, None
+    resource.then(*naming(where), said(304, first)).default = Behaviour(headers=[second])
+    is_fetched(skip(host, server, where), work / "f", resource.data, inode)
+    again = server.requests("/f")[-1].headers
+    assert "if-none-match" not in again
+    assert "if-modified-since" not in again
+
+
+def test_a_304_of_a_mixed_up_cache_keeps_what_the_server_has(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    server.add("/f", DATA).then(Behaviour(), said(304, V2))
+    where = {"path": str(work / "f")}
+    skip(host, server, where)
+    is_kept(skip(host, server, where), work / "f", "record", (work / "f").stat().st_ino)
 
 
 def test_length_and_time_that_agree_are_enough(
