@@ -41,6 +41,38 @@ def test_a_name_in_a_path_that_is_too_long_is_a_wrong_parameter(
     assert refused(host, url, "path", path=path, ifExists="rename")["maximum"] == 255
 
 
+#: bytes of the longest name that a client may give: 240, the suffix of the partial file taken off
+NAME_LIMIT = 232
+
+
+@pytest.mark.parametrize("byte_count", [233, 240, 241, 255, 300])
+@pytest.mark.parametrize("unit", ["n", "é"])
+def test_a_file_name_that_is_too_long_tells_the_limit(
+    host: Towline, server: ScriptedServer, work: Path, byte_count: int, unit: str
+) -> None:
+    url, width = server.url("/f"), len(unit.encode())
+    name = "n" * (byte_count % width) + unit * (byte_count // width)
+    for member, params in [
+        ("path", {"path": str(work / name)}),
+        ("fileName", {"directory": str(work), "fileName": name}),
+        ("fileName", {"fileName": name}),
+    ]:
+        data = refused(host, url, member, **params)
+        assert (data.get("limit"), data.get("maximum")) == (f"params.{member}", NAME_LIMIT)
+
+
+@pytest.mark.parametrize("member", ["path", "fileName"])
+def test_the_longest_name_there_is_can_be_downloaded_to(
+    host: Towline, server: ScriptedServer, work: Path, member: str
+) -> None:
+    server.add("/f", b"x")
+    name = "n" * NAME_LIMIT
+    where = {"path": str(work / name)} if member == "path" else {"directory": str(work), "fileName": name}
+    started = host.call("start", url=server.url("/f"), **where)
+    assert finish(host, started["download"]["id"])["path"] == str(work / name)
+    assert (work / name).read_bytes() == b"x"
+
+
 @pytest.mark.parametrize("byte_count", [4096, 4095, 4090])
 def test_a_path_that_is_too_long_with_its_suffix_is_a_wrong_parameter(
     host: Towline, server: ScriptedServer, work: Path, byte_count: int

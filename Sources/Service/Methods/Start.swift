@@ -16,7 +16,7 @@ extension MethodDescription {
             ),
             Member("path", Parameter.path, "The finished file; relative to the service's working directory."),
             Member("directory", Parameter.path, "Where a file goes whose name the response suggests."),
-            Member("fileName", .string(TextRule(1...Limits.fileNameByteCount)), "The name in that directory."),
+            Member("fileName", .string(TextRule(1...fileNameByteCount)), "The name in that directory."),
             Member("id", Parameter.id, "The client's own id; makes the request safe to repeat."),
             Member("checksum", .component(Components.checksum), "The digest that the finished file must have."),
             Member(
@@ -66,6 +66,9 @@ extension MethodDescription {
         handle: startDownload
     )
 }
+
+/// Bytes of a name that a client gives: the partial's suffix must have room behind it.
+private let fileNameByteCount = Limits.fileNameByteCount - FileName.partialSuffix.utf8.count
 
 private func startDownload(
     _ session: Session,
@@ -196,9 +199,10 @@ private func destination(_ params: JSONObject, _ session: Session) throws(RPCErr
 private func file(_ path: String, at member: String, _ session: Session) throws(RPCError) -> String {
     let whole = try session.resolve(path, at: member)
     let name = whole.utf8.split(separator: UInt8(ascii: "/")).last
-    let limit = Limits.fileNameByteCount - FileName.partialSuffix.utf8.count
+    let limit = fileNameByteCount
     if let name, name.count > limit {
-        throw .parameter(member, "expected a file name of at most \(limit) bytes, got \(name.count)")
+        let problem = "expected a file name of at most \(limit) bytes, got \(name.count)"
+        throw RPCError(ParameterError(path: "params.\(member)", problem: problem, limit: Int64(limit)))
     }
     return whole
 }
