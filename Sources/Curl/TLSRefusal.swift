@@ -6,6 +6,12 @@ enum TLSRefusal {
         errorText.contains(" alert ") || reasonCode(errorText).map { alertReasonCodes.contains($0) } ?? false
     }
 
+    /// The alert `certificate_expired`, which 7.88 reports as a certificate of the peer's that was refused: with these
+    /// words, and only where its own look at that certificate found nothing wrong.  RFC 8446, 6.2
+    static func isExpiryAlert(_ errorText: String) -> Bool {
+        errorText == "SSL certificate verification failed"
+    }
+
     /// An alert, or an answer that is no TLS at all, such as plain HTTP.
     static func isFinal(_ errorText: String) -> Bool {
         isAlert(errorText) || reasonCode(errorText).map { foreignReasonCodes.contains($0) } ?? false

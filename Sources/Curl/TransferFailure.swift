@@ -101,6 +101,8 @@ extension DownloadFailure {
                 (.tls, "\(peer) refused a secure connection\(Self.quoted(context.errorText))", false)
             case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN:
                 (.incomplete, "the connection to \(peer) was lost", true)
+            case CURLE_PEER_FAILED_VERIFICATION where TLSRefusal.isExpiryAlert(context.errorText):
+                (.tls, "\(peer) refused a secure connection: alert certificate expired", false)
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
                 CURLE_SSL_INVALIDCERTSTATUS:
                 (.tlsCertificate, "the certificate of \(peer) was refused\(Self.quoted(context.errorText))", false)

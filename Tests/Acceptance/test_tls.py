@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -54,9 +55,15 @@ def test_a_key_log_that_cannot_be_written_is_said_at_the_start(launch: Launcher,
 
 
 @contextmanager
-def asking_server(nginx: Nginx, context: ssl.SSLContext) -> Iterator[tuple[str, list[int]]]:
-    """A server that speaks TLS in this way; gives its URL, and a list with an entry a connection."""
-    context.load_cert_chain(nginx.prefix / "server.pem", nginx.prefix / "server.key")
+def asking_server(
+    nginx: Nginx, context: ssl.SSLContext, certificate: Path | None = None
+) -> Iterator[tuple[str, list[int]]]:
+    """A server that speaks TLS in this way; gives its URL, and a list with an entry a connection.
+
+    With a certificate of its own, which has its key beside it, or nginx's.
+    """
+    pem = certificate or nginx.prefix / "server.pem"
+    context.load_cert_chain(pem, pem.with_suffix(".key"))
     connections: list[int] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -105,6 +112,63 @@ def test_a_client_certificate_that_is_asked_for_has_one_kind(
     context.load_verify_locations(nginx.authority)
     with asking_server(nginx, context) as (url, connections):
         refused(launch, nginx, url, work)
+        assert len(connections) == 1
+
+
+@pytest.mark.parametrize("alert", [40, 42, 44, 45, 46, 48, 49, 80, 116])
+def test_every_alert_of_the_server_is_its_refusal(
+    launch: Launcher, nginx: Nginx, work: Path, alert: int
+) -> None:
+    """Those on certificates too: what the server has looked at is no certificate of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.recv(65_536)
+                connection.sendall(bytes([21, 3, 3, 0, 2, 2, alert]))
+                connection.shutdown(socket.SHUT_WR)
+                connection.settimeout(5)
+                while connection.recv(65_536):
+                    pass
+
+        threading.Thread(target=serve, daemon=True).start()
+        error = refused(launch, nginx, f"https://localhost:{listener.getsockname()[1]}/f", work)
+        assert alert != 45 or "expired" in error["message"]
+
+
+AUTHORITY = """[ca]
+default_ca = own
+[own]
+database = index
+serial = serial
+new_certs_dir = .
+default_md = sha256
+policy = any
+x509_extensions = names
+[any]
+commonName = supplied
+[names]
+basicConstraints = critical, CA:TRUE
+subjectAltName = DNS:localhost
+"""
+
+
+def test_an_expired_certificate_of_the_server_is_our_own_finding(
+    launch: Launcher, nginx: Nginx, work: Path, tmp_path: Path
+) -> None:
+    certificate = tmp_path / "own.pem"
+    for name, text in [("ca", AUTHORITY), ("index", ""), ("serial", "01\n")]:
+        (tmp_path / name).write_text(text)
+    request = "req -new -newkey rsa:2048 -nodes -subj /CN=localhost -keyout own.key -out request"
+    sign = "ca -config ca -batch -selfsign -notext -keyfile own.key -in request -out own.pem"
+    for command in (request, f"{sign} -startdate 20200101000000Z -enddate 20200102000000Z"):
+        subprocess.run(["openssl", *command.split()], cwd=tmp_path, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with asking_server(nginx, context, certificate) as (url, connections):
+        end = fetch(launch(env={"SSL_CERT_FILE": str(certificate)}), url, work / "f", retry=QUICK_RETRY)
+        assert (end["error"]["kind"], end["error"]["retryable"]) == ("tlsCertificate", False), end["error"]
+        assert "expired" in end["error"]["message"]
         assert len(connections) == 1
 
 

@@ -28,6 +28,16 @@ import Testing
     }
 
     @Test(arguments: [
+        ("SSL certificate verification failed", FailureKind.tls),
+        ("SSL certificate problem: certificate has expired", .tlsCertificate),
+        ("SSL certificate problem: self-signed certificate", .tlsCertificate),
+        ("SSL: no alternative certificate subject name matches target host name 'h'", .tlsCertificate),
+    ]) func `an alert for an expired certificate is not our own finding`(text: String, kind: FailureKind) {
+        let failure = DownloadFailure(curlCode: 60, context: FailureContext(peer: "h:443", errorText: text))
+        #expect(failure.kind == kind && !failure.isRetryable)
+    }
+
+    @Test(arguments: [
         "error:0A00010B:SSL routines::wrong version number", "error:0A0000C6:SSL routines::packet length too long",
     ])
     func `an answer that is no TLS is no passing trouble`(text: String) {
