@@ -16,7 +16,8 @@ int cplatform_network_watch(void) {
     if (fd < 0) return -1;
     struct sockaddr_nl groups = {
         .nl_family = AF_NETLINK,
-        .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE,
+        .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE
+            | RTMGRP_IPV4_RULE | 1u << (RTNLGRP_IPV6_RULE - 1),
     };
     if (bind(fd, (struct sockaddr *)&groups, sizeof groups) == 0) return fd;
     close(fd);
@@ -31,36 +32,58 @@ bool cplatform_drain(int fd) {
         else if (count == 0 || errno != EINTR) return any;
     }
 }
-/* The interface that has the address is up and running: a route outlives its link's carrier. 1 when none has it. */
-static int is_running(const struct sockaddr_storage *own) {
+static bool is_same(const struct sockaddr *one, const struct sockaddr *other) {
+    if (one->sa_family != other->sa_family) return false;
+    if (one->sa_family == AF_INET) {
+        return ((const struct sockaddr_in *)one)->sin_addr.s_addr == ((const struct sockaddr_in *)other)->sin_addr.s_addr;
+    }
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)one, *other_six = (const struct sockaddr_in6 *)other;
+    return six->sin6_scope_id == other_six->sin6_scope_id
+        && memcmp(&six->sin6_addr, &other_six->sin6_addr, sizeof six->sin6_addr) == 0;
+}
+/* The interface that packets to peer leave from, found by its address, is up and running: a route outlives its link's
+   carrier. 1 when none has it, and where peer is this machine, which no link leads to. */
+static int is_running(const struct sockaddr *own, const struct sockaddr *peer) {
     struct ifaddrs *all = NULL;
-    if (getifaddrs(&all) != 0) return 1;
-    int result = 1;
+    if (is_same(own, peer) || getifaddrs(&all) != 0) return 1;
+    int running = -1;
+    bool is_here = false;
     for (struct ifaddrs *each = all; each; each = each->ifa_next) {
-        if (!each->ifa_addr || each->ifa_addr->sa_family != own->ss_family) continue;
-        bool same = own->ss_family == AF_INET
-            ? ((const struct sockaddr_in *)own)->sin_addr.s_addr
-                == ((const struct sockaddr_in *)each->ifa_addr)->sin_addr.s_addr
-            : memcmp(&((const struct sockaddr_in6 *)own)->sin6_addr,
-                  &((const struct sockaddr_in6 *)each->ifa_addr)->sin6_addr, sizeof(struct in6_addr)) == 0;
-        if (!same) continue;
-        result = (each->ifa_flags & IFF_UP) && (each->ifa_flags & IFF_RUNNING);
-        if (result) break;
+        if (!each->ifa_addr) continue;
+        /* Of two addresses in one network the first may be the source for the second. */
+        if (is_same(peer, each->ifa_addr) && (each->ifa_flags & IFF_UP)) is_here = true;
+        if (running == 1 || !is_same(own, each->ifa_addr)) continue;
+        running = (each->ifa_flags & IFF_UP) && (each->ifa_flags & IFF_RUNNING);
     }
     freeifaddrs(all);
-    return result;
+    return is_here || running != 0;
+}
+/* The ways in which a look-up says that no route leads there; the last two are those of blackhole and prohibit. */
+static bool is_no_route(int error, const struct sockaddr *peer) {
+    switch (error) {
+    case ENETUNREACH: case EHOSTUNREACH: case ENETDOWN: case EADDRNOTAVAIL: case EACCES: return true;
+    case EINVAL: {
+        /* Also of an address that lacks its interface. */
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)peer;
+        return peer->sa_family != AF_INET6 || !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr) || six->sin6_scope_id != 0;
+    }
+    default: return false;
+    }
 }
 int cplatform_has_route(const void *address, size_t count) {
     const struct sockaddr *peer = address;
     int fd = socket(peer->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return errno == EAFNOSUPPORT ? 0 : -1;
+    /* Else a broadcast address is EACCES, which is no matter of routes. */
+    int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_BROADCAST, &on, sizeof on);
     int result = -1;
     struct sockaddr_storage own;
     socklen_t length = sizeof own;
     /* Of a datagram socket this only looks the route up. */
     if (connect(fd, peer, (socklen_t)count) == 0) {
-        if (getsockname(fd, (struct sockaddr *)&own, &length) == 0) result = is_running(&own);
-    } else if (errno == ENETUNREACH || errno == EHOSTUNREACH || errno == ENETDOWN || errno == EADDRNOTAVAIL) {
+        if (getsockname(fd, (struct sockaddr *)&own, &length) == 0) result = is_running((struct sockaddr *)&own, peer);
+    } else if (is_no_route(errno, peer)) {
         result = 0;
     }
     close(fd);

@@ -5,19 +5,23 @@ package enum OfflinePolicy {
     package static let maxLookMilliseconds: Int64 = 60_000
 
     /// True when a failed try says nothing of the server: it is tried again when the network is back, and not counted.
-    ///
     package static func isOffline(_ failure: DownloadFailure, _ ways: Ways) -> Bool {
         guard failure.isRetryable, failure.httpStatus == nil else { return false }
         switch failure.kind {
         case .dns: return !ways.hasDefaultRoute
         case .connect, .timeout, .proxy:
+            // Whoever refuses has been reached, whatever the routes tell by now.
+            if failure.errno == connectionRefused { return false }
             guard let hasRoute = ways.hasRoute else { return !ways.hasDefaultRoute }
-            // Whoever refuses has been reached; and what lacks on this side (descriptors) is no network.
+            // What lacks on this side (descriptors) is no network.
             return !hasRoute || (!ways.hasDefaultRoute && isUnreachable(failure))
         case .stalled, .incomplete, .tls: return ways.hasRoute == false
         default: return false
         }
     }
+
+    /// ECONNREFUSED of Linux.
+    private static let connectionRefused = 111
 
     /// ENETDOWN, ENETUNREACH, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH of Linux, and a time limit of ours.
     private static func isUnreachable(_ failure: DownloadFailure) -> Bool {

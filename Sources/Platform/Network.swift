@@ -38,7 +38,8 @@ package struct SocketAddress: Equatable, Sendable {
     /// The port: of both families the two bytes after the family's.
     package var port: Int { Int(bytes[2]) << 8 | Int(bytes[3]) }
 
-    /// Whether the system knows a way there by an interface that is up and has a carrier; nil when it cannot be told.
+    /// Whether the system knows a way there by an interface that is up and has a carrier, or is there itself; nil when it
+    /// cannot be told.
     ///
     /// Nothing is sent.
     package var hasRoute: Bool? {
@@ -62,7 +63,7 @@ package func hasDefaultRoute() -> Bool {
     }
 }
 
-/// Tells that links, addresses or routes of this system changed.  Isolation: any thread.  C: rtnetlink(7)
+/// Tells that links, addresses, routes or rules of this system changed.  Isolation: any thread.  C: rtnetlink(7)
 package final class NetworkWatch: Sendable {
     private let descriptor: FileDescriptor
     /// For poll(2).

@@ -41,9 +41,10 @@ def obstacle() -> str | None:
     return None
 
 
-def ip(*words: str) -> None:
+def ip(*words: str) -> str:
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    subprocess.run(["ip", *words], check=True, capture_output=True, env={**os.environ, "PATH": path})
+    env = {**os.environ, "PATH": path}
+    return subprocess.run(["ip", *words], check=True, capture_output=True, env=env, text=True).stdout
 
 
 class Network:
@@ -106,6 +107,22 @@ class Network:
         """Gives the servers' side another one, which may have been looked for in vain before."""
         ip("-n", self.far, "addr", "add", f"{address}/24", "dev", "tow0")
         ip("-n", self.name, "neigh", "flush", "all")
+
+    def add_own_address(self, address: str) -> None:
+        """Gives the service's side another one."""
+        ip("-n", self.name, "addr", "add", f"{address}/24", "dev", "tow0")
+
+    def is_quiet(self) -> bool:
+        """Both ends have their addresses, which are checked for duplicates long after the link is up."""
+        return all("tentative" not in ip("-n", name, "addr") for name in (self.name, self.far))
+
+    def route(self, *words: str) -> None:
+        """`ip route` on the service's side."""
+        ip("-n", self.name, "route", *words)
+
+    def rule(self, *words: str, family: str = "-4") -> None:
+        """`ip rule` on the service's side."""
+        ip("-n", self.name, family, "rule", *words)
 
     def server(self, address: str = SERVER, port: int = 0, *, near: bool = False) -> ScriptedServer:
         """A server on the servers' side, or with `near` on the service's."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fixtures import Launcher, WallClock
-from network import BEYOND, SERVER, Network, obstacle
+from network import BEYOND, CLIENT, SERVER, Network, obstacle
 from scripted_server import Behaviour, ScriptedServer, content
 from support import MIB, NO_RETRY, fetch, finish, poll, resume_start
 from towline_client import JSON, Towline
@@ -131,6 +131,45 @@ def test_a_pulled_cable_is_an_absent_network(host: Towline, network: Network, wo
     assert finish(host, "d")["state"] == "completed"
 
 
+@pytest.mark.parametrize("kind", ["blackhole", "prohibit", "unreachable"])
+def test_a_route_that_leads_nowhere_is_an_absent_network(
+    host: Towline, network: Network, work: Path, kind: str
+) -> None:
+    server = network.server(BEYOND)
+    server.add("/f", b"x")
+    network.up(default_route=False)
+    network.route("add", kind, "default")
+    start(host, server.url("/f"), work / "f")
+    wait_offline(host)
+    assert host.call("inspect", id="d")["consecutiveFailures"] == 0
+    network.route("del", kind, "default")
+    network.up()
+    assert finish(host, "d")["state"] == "completed"
+
+
+@pytest.mark.parametrize("kind", ["prohibit", "unreachable"])
+def test_a_rule_that_goes_brings_the_network_back(
+    host: Towline, network: Network, work: Path, kind: str
+) -> None:
+    """No address, link or route changes."""
+    server = network.server()
+    server.add("/f", b"x")
+    network.up()
+    poll(network.is_quiet, what="the addresses")
+    network.rule("add", "prio", "10", "to", SERVER, kind)
+    start(host, server.url("/f"), work / "f")
+    wait_offline(host)
+    # Time alone would take longer with each try.
+    for tries in range(2, 5):
+        host.call("resume", id="d")
+        poll(lambda n=tries: attempts(host) == n, what="another try")
+        wait_offline(host)
+    # Whoever begins to wait looks once more soon.
+    time.sleep(1)
+    network.rule("del", "prio", "10")
+    assert host.wait_state("d", "completed", timeout=8)["state"] == "completed"
+
+
 def test_where_the_routes_cannot_tell_it_tries_again(
     launch: Launcher, network: Network, clock: WallClock, work: Path
 ) -> None:
@@ -235,6 +274,29 @@ def test_after_a_minute_the_wait_counts_as_settled(
     assert (answer["timedOut"], answer["download"]["reason"]) == (False, "offline")
 
 
+@pytest.mark.parametrize("door", ["another process", "the next process"])
+def test_after_a_minute_it_counts_as_settled_for_whoever_waits(
+    launch: Launcher, network: Network, clock: WallClock, work: Path, door: str
+) -> None:
+    """Also for a session that did not start it."""
+    host = launch(prefix=network.prefix, env=clock.environment)
+    start(host, f"http://{SERVER}/f", work / "f")
+    wait_offline(host)
+    if door == "the next process":
+        host.kill()
+        other = launch("--resume-on-start", prefix=network.prefix, env=clock.environment)
+        poll(lambda: other.call("get", id="d")["download"]["reason"] == "offline", what="another wait")
+    else:
+        other = launch(prefix=network.prefix, env=clock.environment)
+    waits = [other.send("wait", {**what, "until": "settled"}) for what in ({"id": "d"}, {"ids": ["d"]})]
+    assert other.call("wait", id="d", until="settled", timeoutMs=1_000)["timedOut"] is True
+    clock.pass_by(61)
+    answers = [other.answer(wait) for wait in waits]
+    assert [answer["timedOut"] for answer in answers] == [False, False]
+    assert answers[0]["download"]["reason"] == "offline"
+    assert answers[1]["counts"]["waiting"] == 1
+
+
 def test_a_pipeline_ends_after_a_minute_without_a_network(
     launch: Launcher, network: Network, clock: WallClock, work: Path
 ) -> None:
@@ -254,6 +316,35 @@ def test_a_server_that_refuses_is_there(host: Towline, network: Network, work: P
     start(host, f"http://{SERVER}:9/f", work / "f")
     done = finish(host, "d")
     assert (done["state"], done["error"]["kind"]) == ("failed", "connect")
+
+
+def test_a_link_without_carrier_is_no_matter_to_this_machine(
+    host: Towline, network: Network, work: Path
+) -> None:
+    """What goes to an address of the machine itself stays on it."""
+    data = content(1, MIB)
+    network.up(default_route=False)
+    second = "10.219.7.3"
+    network.add_own_address(second)
+    network.pull_cable()
+    for address in (CLIENT, second):
+        server = network.server(address, near=True)
+        server.add("/f", data).then(Behaviour(drop_after=MIB // 2))
+        name = f"f-{address}"
+        host.call(
+            "start",
+            id=name,
+            url=server.url("/f"),
+            path=str(work / name),
+            retry={"maxAttempts": 2, "initialDelayMs": 10},
+        )
+        assert host.wait_state(name, "completed", "failed")["state"] == "completed"
+        assert (work / name).read_bytes() == data
+        host.call(
+            "start", id=f"r-{address}", url=f"http://{address}:9/f", path=str(work / "r"), retry=NO_RETRY
+        )
+        done = host.wait_state(f"r-{address}", "completed", "failed")
+        assert (done["state"], done["error"]["kind"]) == ("failed", "connect")
 
 
 def test_this_machine_needs_no_network(host: Towline, network: Network, work: Path) -> None:

@@ -57,12 +57,12 @@ int cplatform_pidfd_open(pid_t pid);
 /* signalfd(2) over the signals in set. */
 int cplatform_signalfd(const void *set);
 int cplatform_read_signal(int fd);
-/* rtnetlink(7): a socket that becomes readable when links, addresses or routes change, or -1. */
+/* rtnetlink(7): a socket that becomes readable when links, addresses, routes or rules change, or -1. */
 int cplatform_network_watch(void);
 /* Reads all that waits on a non-blocking socket; whether anything did, what was lost included. */
 bool cplatform_drain(int fd);
-/* Whether packets would leave for the address, by an interface that is up and has a carrier: 1, 0, or -1 when that
-   cannot be told. Sends nothing. */
+/* Whether packets would leave for the address, by an interface that is up and has a carrier, or stay on this machine: 1,
+   0, or -1 when that cannot be told. Sends nothing. */
 int cplatform_has_route(const void *address, size_t count);
 /* Nanoseconds that the system has been suspended since its boot: clock_gettime(2), CLOCK_BOOTTIME. */
 int64_t cplatform_suspended_time(void);
