@@ -68,7 +68,7 @@ struct FollowedDownloads: Sendable {
         entries[id] = entry
         setMember(id, of: &active, download.state == .active)
         setMember(id, of: &idsElsewhere, entry.isElsewhere && !download.state.isFinal)
-        noteOffline(download, now: now)
+        offlineSince[id] = Self.offlineSince(download, before: offlineSince[id], now: now)
         let isSettled = Self.isSettled(download.state, download.reason)
         setMember(id, of: &unsettled, !isSettled)
         setMember(id, of: &background, !isSettled && entry.isBackground)
@@ -112,8 +112,6 @@ struct FollowedDownloads: Sendable {
 
     var hasActive: Bool { !active.isEmpty }
 
-    var hasOffline: Bool { !offlineSince.isEmpty }
-
     var areAllCompleted: Bool {
         entries.isEmpty && !hasForgottenFailure && finished.values.allSatisfy { $0 == .completed }
     }
@@ -122,15 +120,12 @@ struct FollowedDownloads: Sendable {
         offlineSince[id].map { now - $0 >= Self.offlinePatienceNanoseconds } ?? false
     }
 
-    /// A download that merely tries again, and has not reached the server yet, is still offline.
-    private mutating func noteOffline(_ download: DownloadSnapshot, now: Int64) {
-        let isOffline = download.state == .waiting && download.reason == .offline
-        if isOffline {
-            offlineSince[download.id] = offlineSince[download.id] ?? now
-            return
-        }
+    /// Since when a download is offline; nil when it is not.  One that merely tries again, and has not reached the server yet,
+    /// still is.
+    static func offlineSince(_ download: DownloadSnapshot, before: Int64?, now: Int64) -> Int64? {
+        if download.state == .waiting && download.reason == .offline { return before ?? now }
         let isTrying = download.state == .queued || (download.state == .active && download.phase == .connecting)
-        if !isTrying { offlineSince[download.id] = nil }
+        return isTrying ? before : nil
     }
 
     private func setMember(_ id: String, of set: inout Set<String>, _ isMember: Bool) {

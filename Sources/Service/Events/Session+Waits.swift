@@ -40,7 +40,7 @@ extension Session {
         switch result {
         case .failure(let error): fail(wait, RPCError(error))
         case .success(let download):
-            wait.missing[id] = Wait.Seen(download)
+            wait.see(download, now: monotonicNanoseconds())
             if wait.isSingle { wait.download = download }
             // Its final event is still to come, and goes first.
             if download.state.isFinal && downloads.entries[id] != nil { return }
@@ -55,23 +55,26 @@ extension Session {
 
     private func settle(_ wait: Wait, _ download: DownloadSnapshot, now: Int64) {
         if wait.isSingle { wait.download = download }
+        guard wait.missing[download.id] != nil else { return }
+        wait.see(download, now: now)
         settle(wait, download.id, Wait.Seen(download), now: now)
     }
 
     private func settle(_ wait: Wait, _ id: String, _ seen: Wait.Seen, now: Int64) {
-        guard wait.missing[id] != nil else { return }
-        wait.missing[id] = seen
-        guard hasReached(wait.goal, id, seen, now: now) else { return }
-        wait.missing[id] = nil
-        wait.reached[id] = seen.state
+        guard hasReached(wait, id, seen, now: now) else { return }
+        wait.reach(id, seen.state)
         waits.remove(wait, from: id)
         if wait.missing.isEmpty { end(wait) }
     }
 
-    private func hasReached(_ goal: Wait.Goal, _ id: String, _ seen: Wait.Seen, now: Int64) -> Bool {
+    private func hasReached(_ wait: Wait, _ id: String, _ seen: Wait.Seen, now: Int64) -> Bool {
         if seen.state.isFinal { return true }
-        if goal == .final { return false }
-        if FollowedDownloads.isSettled(seen.state, seen.reason) { return true }
+        return wait.goal == .settled && isSettled(wait, id, seen, now: now)
+    }
+
+    /// True when it will not change without somebody's help.
+    private func isSettled(_ wait: Wait, _ id: String, _ seen: Wait.Seen, now: Int64) -> Bool {
+        if FollowedDownloads.isSettled(seen.state, seen.reason) || wait.isOfflineForLong(id, now: now) { return true }
         return downloads.entries[id] != nil && downloads.isSettled(id, now: now)
     }
 
@@ -90,13 +93,14 @@ extension Session {
             }
             if wait.isEventDue { wait.isHeldForEvent = true } else { end(wait, timedOut: true) }
         }
-        return [waits.nextDeadline, downloads.nextSettleTime(now: now)].compactMap { $0 }.min()
+        let times = [waits.nextDeadline, waits.nextSettleTime(now: now), downloads.nextSettleTime(now: now)]
+        return times.compactMap { $0 }.min()
     }
 
     private func settleForTime(now: Int64) {
-        if !downloads.hasOffline { return }
         for wait in waits.all.values where wait.goal == .settled {
-            for case (let id, let seen?) in wait.missing where seen.state == .waiting && seen.reason == .offline {
+            for id in wait.offlineSince.keys.sorted() {
+                guard case let seen?? = wait.missing[id], seen.state == .waiting else { continue }
                 settle(wait, id, seen, now: now)
             }
         }
@@ -151,8 +155,7 @@ extension Session {
             wait.deadline == nil
                 && wait.missing.allSatisfy { id, seen in
                     guard let seen else { return false }
-                    return !seen.state.isFinal && FollowedDownloads.isSettled(seen.state, seen.reason)
-                        || (downloads.entries[id] != nil && downloads.isSettled(id, now: now))
+                    return !seen.state.isFinal && isSettled(wait, id, seen, now: now)
                 }
         }
     }
@@ -161,7 +164,7 @@ extension Session {
 
     func reportWaits(_ download: DownloadSnapshot, now: Int64) {
         for wait in waits.waits(for: download.id) {
-            if wait.missing[download.id] != nil { wait.missing[download.id] = Wait.Seen(download) }
+            if wait.missing[download.id] != nil { wait.see(download, now: now) }
             if wait.isSingle { wait.download = download }
             guard let token = wait.token else { continue }
             if now - wait.lastReportAt < progressIntervalMilliseconds * 1_000_000 { continue }

@@ -33,6 +33,9 @@ final class Wait {
     let token: JSONValue?
     /// Those that have not reached the goal, and how they were last seen; nil: not yet.
     var missing: [String: Seen?]
+    /// Since when those of them that are offline were seen so, on the monotonic clock: the session follows none of them that
+    /// it did not start.
+    private(set) var offlineSince: [String: Int64] = [:]
     /// The states of those that have.
     var reached: [String: DownloadState] = [:]
     /// What a single wait answers with.
@@ -51,6 +54,25 @@ final class Wait {
         self.token = token
         missing = Dictionary(ids.map { ($0, nil) }, uniquingKeysWith: { first, _ in first })
         unseenCount = missing.count
+    }
+
+    /// Takes over how a download looks that has not reached the goal.
+    func see(_ download: DownloadSnapshot, now: Int64) {
+        missing[download.id] = Seen(download)
+        let before = offlineSince[download.id]
+        offlineSince[download.id] = FollowedDownloads.offlineSince(download, before: before, now: now)
+    }
+
+    /// A download has reached the goal.
+    func reach(_ id: String, _ state: DownloadState) {
+        missing[id] = nil
+        offlineSince[id] = nil
+        reached[id] = state
+    }
+
+    /// True when this wait alone has seen it offline for so long that it counts as settled.
+    func isOfflineForLong(_ id: String, now: Int64) -> Bool {
+        offlineSince[id].map { now - $0 >= FollowedDownloads.offlinePatienceNanoseconds } ?? false
     }
 
     /// Its time is up, but a final event is due that goes before the answer, and ends it.
@@ -99,6 +121,12 @@ struct WaitList {
         byID[id]?.remove(at: index)
         idCount -= 1
         if byID[id]?.isEmpty == true { byID[id] = nil }
+    }
+
+    /// When the next download that one of them waits for counts as settled for being offline; nil when none is.
+    func nextSettleTime(now: Int64) -> Int64? {
+        all.values.lazy.flatMap(\.offlineSince.values).map { $0 + FollowedDownloads.offlinePatienceNanoseconds }
+            .filter { $0 > now }.min()
     }
 
     /// The next time at which one gives up; those of which it is not known how they stand are left out.
