@@ -52,6 +52,9 @@ package struct FailureContext: Sendable {
 
 extension FailureContext {
     fileprivate var hasNoDescriptor: Bool { Errno(code: Int32(clamping: errorNumber)).isDescriptorShortage }
+
+    /// libcurl has no code for a proxy whose scheme or syntax it does not know, only words.
+    fileprivate var isProxyUnknown: Bool { errorText.hasPrefix("Unsupported proxy") }
 }
 
 extension DownloadFailure {
@@ -70,6 +73,10 @@ extension DownloadFailure {
                 (.connect, "could not connect to \(peer)\(Self.reason(context.errorNumber))", true)
             case CURLE_COULDNT_RESOLVE_HOST:
                 (.dns, "the name of \(peer) could not be resolved", true)
+            case CURLE_COULDNT_CONNECT where context.isProxyUnknown,
+                CURLE_COULDNT_RESOLVE_PROXY where context.isProxyUnknown,
+                CURLE_NOT_BUILT_IN where context.isProxyUnknown:
+                (.proxy, "the proxy for \(peer) has a URL of a kind that is not supported", false)
             case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
                 (.proxy, "the proxy for \(peer) could not be used", true)
             case CURLE_COULDNT_CONNECT where context.isAtProxy:

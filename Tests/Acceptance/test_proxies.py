@@ -244,6 +244,19 @@ def test_a_proxy_whose_name_is_unknown_is_told_as_such(launch: Launcher, work: P
     assert error["kind"] == "proxy"
 
 
+@pytest.mark.parametrize(
+    "url", ["ftp://127.0.0.1:1", "socks9://h.invalid:1", f"ftp://u:{PASSWORD}@[::1]:1", "http://127.0.0.1:x"]
+)
+def test_a_proxy_that_is_not_understood_is_told_as_such(launch: Launcher, work: Path, url: str) -> None:
+    """Whatever the network: another try would not help."""
+    host = launch(OPTION, env={"http_proxy": url})
+    done = fetch(host, f"http://127.0.0.1:{free_port()}/f", work / "f")
+    error = done["error"]
+    assert (done["state"], error["kind"], error["retryable"]) == ("failed", "proxy", False)
+    assert "proxy" in error["message"]
+    assert PASSWORD not in str(host.messages) + host.stderr
+
+
 def test_a_socks_proxy_that_refuses_is_told_as_such(
     launch: Launcher, socks: ScriptedProxy, work: Path
 ) -> None:

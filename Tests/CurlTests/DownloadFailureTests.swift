@@ -82,6 +82,18 @@ struct DownloadFailureTests {
         #expect(failure.errno == 111)
     }
 
+    @Test(arguments: [
+        (7, "Unsupported proxy scheme for 'ftp://u:secret@h:1'"),
+        (5, "Unsupported proxy syntax in 'http://u:secret@h:x'"),
+        (4, "Unsupported proxy 'https://u:secret@h', libcurl is built without the HTTPS-proxy support."),
+    ])
+    func `a proxy that cannot be understood is the proxy's, and no other try helps`(code: Int, text: String) {
+        let failure = DownloadFailure(curlCode: code, context: FailureContext(peer: "h:80", errorText: text))
+        #expect(failure.kind == .proxy)
+        #expect(!failure.isRetryable)
+        #expect(!failure.message.contains("secret"))
+    }
+
     @Test(arguments: [5, 6, 7, 18, 28, 35, 56, 60])
     func `a proxy that is not used is told of where it may be why`(code: Int) {
         let context = FailureContext(peer: "h:80", ignoredProxyVariable: "http_proxy")
