@@ -187,7 +187,7 @@ extension DownloadEngine {
     /// Forgets a download that is over; the store keeps its record.
     ///
     /// As long as the store does not know the end, only memory does.
-    private func evict(_ download: Download) {
+    func evict(_ download: Download) {
         guard download.record.state.isFinal, !download.isDirty, !download.isUnsaved,
             download.lastSaveTicket <= completedStoreTicket
         else { return }

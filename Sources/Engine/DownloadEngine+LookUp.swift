@@ -24,7 +24,10 @@ extension DownloadEngine {
             }
             if download.record.state.isFinal, !download.isUnsaved {
                 // Its end is on its way to the client; after that the record is the store's, to be taken over anew.
-                return answer { [self] in lookUp(id, mayAsk: mayAsk, then: body) }
+                return answer { [self] in
+                    if downloads[id] === download { letGoOfEnded(download) }
+                    lookUp(id, mayAsk: mayAsk, then: body)
+                }
             }
             return body(.success(.held(download)))
         }
@@ -36,6 +39,13 @@ extension DownloadEngine {
             case .failure(let error): body(.failure(error))
             }
         }
+    }
+
+    /// Forgets one that is over, and whose end was not on its way to anybody: it was over when it was taken over.
+    private func letGoOfEnded(_ download: Download) {
+        let isOurs = download.record.owner != nil && !download.isDiscarding
+        evict(download)
+        if isOurs, downloads[download.id] == nil { submit(.release(id: download.id)) { _ in } }
     }
 
     /// Refuses a record of a file that this process may not touch.

@@ -105,8 +105,12 @@ extension StoreWorker {
                             return .adopted(adopted, isComplete: false)
                         }
                         last = sequence
-                        guard let record = try table.find(sequence: sequence), record.path(outside: scope) == nil,
-                            let taken = try takeOver(load(record), from: record.owner)
+                        guard let record = try table.find(sequence: sequence), record.path(outside: scope) == nil
+                        else { continue }
+                        let loaded = load(record)
+                        // A damaged one may read otherwise than it is stored.
+                        guard filter.states.contains(loaded.record.state),
+                            let taken = try takeOver(loaded, from: record.owner)
                         else { continue }
                         adopted.append(taken)
                     }

@@ -112,9 +112,9 @@ def row_check(*values: Any) -> int:
     return hash_ - (1 << 64) if hash_ >> 63 else hash_
 
 
-def store(state: Path, download_id: str, **columns: Any) -> None:
+def store(directory: Path, download_id: str, /, **columns: Any) -> None:
     """Gives columns of a record other values; no process may have the state open."""
-    with sqlite3.connect(state / "towline.db") as database:
+    with sqlite3.connect(directory / "towline.db") as database:
         database.create_function("row_check", -1, row_check, deterministic=True)
         groups = {
             "requestCheck": [n for n in COLUMNS if n in REQUEST],

@@ -139,3 +139,50 @@ def test_a_stored_record_that_breaks_a_limit_is_mended_or_fails_alone(
     assert "evil" not in "".join(p.name for p in work.parent.iterdir())
     for request in server.requests("/file"):
         assert "x-forged" not in {name.lower() for name in request.headers}
+
+
+#: How a process comes by what others left unfinished: arguments, a request.
+DOORS: dict[str, tuple[list[str], str, dict[str, Any]]] = {
+    "resume all": ([], "resume", {"all": True}),
+    "cancel all": ([], "cancel", {"all": True}),
+    "on start": (["--resume-on-start"], "ping", {}),
+    "initialize": ([], "initialize", {"processId": None, "resumeInterrupted": True}),
+}
+COMMANDS: list[tuple[str, dict[str, Any]]] = [
+    ("pause", {}),
+    ("update", {"priority": 3}),
+    ("cancel", {}),
+    ("resume", {}),
+    ("cancel", {}),
+    ("remove", {}),
+]
+
+
+@pytest.mark.parametrize("stored", ["paused", "active", "waiting"])
+@pytest.mark.parametrize("door", DOORS)
+def test_every_command_is_answered_for_a_record_that_fails_alone(
+    launch: Launcher, server: ScriptedServer, work: Path, door: str, stored: str
+) -> None:
+    """What is stored as unfinished reads as failed: nobody takes it over to go on with it."""
+    server.add("/file", b"x" * MIB)
+    host = launch()
+    for name in ("bad", "good"):
+        host.call("start", id=name, url=server.url("/file"), path=str(work / name), startPaused=True)
+    host.call("shutdown")
+    host.notify("exit")
+    host.wait_exit()
+    reason = "interrupted" if stored == "paused" else None
+    url = "http://127.0.0.1/" + "x" * 10_000
+    store(launch.state, "bad", url=url, state=stored, reason=reason, intent="run")
+    args, method, params = DOORS[door]
+    second = launch(*args)
+    second.call(method, **params)
+    assert second.call("get", id="bad")["download"]["state"] == "failed"
+    for command, more in COMMANDS:
+        second.response(second.send(command, {"id": "bad", **more}))
+    assert {d["id"] for d in second.call("list")["downloads"]} == {"good"}
+    second.call("start", id="new", url=server.url("/file"), path=str(work / "new"))
+    assert finish(second, "new")["state"] == "completed"
+    second.call("shutdown")
+    second.notify("exit")
+    assert second.wait_exit() == 0
