@@ -9,7 +9,7 @@ import pytest
 from fixtures import Launcher
 from scripted_server import ScriptedServer
 from support import Held, line
-from towline_client import Towline
+from towline_client import JSON, Towline
 
 ENDS = {"suspend": "paused", "cancel": "canceled"}
 
@@ -154,3 +154,65 @@ def test_its_host_can_be_gone_before_the_answer(host: Towline, server: ScriptedS
     host.send("shutdown", {"mode": "cancel"})
     host.close_stdin()
     assert host.wait_exit() == 0
+
+
+def started(work: Path, url: str, name: str) -> JSON:
+    return {"method": "start", "params": {"id": name, "url": url, "path": str(work / name)}}
+
+
+CANCEL_ALL = {"method": "shutdown", "params": {"mode": "cancel"}}
+#: What is written at once before `exit`, the status, and how `old` and `new` end.
+BEFORE_EXIT: dict[str, tuple[list[JSON | str], int, dict[str, str]]] = {
+    "shutdown, canceling": ([CANCEL_ALL], 0, {"old": "canceled"}),
+    "start and shutdown, canceling": (["new", CANCEL_ALL], 0, {"old": "canceled", "new": "canceled"}),
+    "start and shutdown": (["new", {"method": "shutdown"}], 0, {"old": "paused", "new": "paused"}),
+    "start": (["new"], 1, {"old": "paused", "new": "paused"}),
+    "cancel": ([{"method": "cancel", "params": {"id": "old"}}], 1, {"old": "canceled"}),
+    "cancel all": ([{"method": "cancel", "params": {"all": True}}], 1, {"old": "canceled"}),
+    "pause and shutdown": (
+        [{"method": "pause", "params": {"id": "old"}}, {"method": "shutdown"}],
+        0,
+        {"old": "paused"},
+    ),
+}
+
+
+@pytest.mark.parametrize("framing", ["line", "header"])
+@pytest.mark.parametrize("case", BEFORE_EXIT)
+def test_what_was_asked_before_exit_is_done(
+    launch: Launcher, server: ScriptedServer, work: Path, case: str, framing: str
+) -> None:
+    requests, status, ends = BEFORE_EXIT[case]
+    host = launch(framing=framing)
+    held = Held(server)
+    held.started(host, work / "old", id="old")
+    texts = []
+    for number, request in enumerate(requests, 900):
+        members = started(work, held.url, request) if isinstance(request, str) else request
+        texts.append(json.dumps({"jsonrpc": "2.0", "id": number, **members}))
+    texts.append(json.dumps({"jsonrpc": "2.0", "method": "exit"}))
+    behind = started(work, held.url, "behind")
+    texts.append(json.dumps({"jsonrpc": "2.0", "id": 999, **behind}))
+    head = "Content-Length: {}\r\n\r\n{}" if framing == "header" else "{1}\n"
+    host.raw("".join(head.format(len(text), text) for text in texts))
+    assert host.wait_exit() == status
+    for number in range(900, 900 + len(requests)):
+        assert "result" in host.response(number), host.response(number)
+    assert [m["error"]["code"] for m in host.messages if m.get("id") == 999] in ([], [1012])
+    second = launch()
+    listed = {d["id"]: d["state"] for d in second.call("list")["downloads"]}
+    assert listed == ends
+    kept = {f"{name}.towline" for name, end in ends.items() if end == "paused"}
+    assert {p.name for p in work.iterdir()} <= kept
+    if ends["old"] == "paused":
+        assert second.call("get", id="old")["download"]["receivedBytes"] > 0
+
+
+def test_exit_does_not_wait_for_what_never_ends(launch: Launcher, server: ScriptedServer, work: Path) -> None:
+    host = launch()
+    Held(server).started(host, work / "f", id="f")
+    host.send("wait", {"id": "f"})
+    host.send("shutdown", {"mode": "finish"})
+    host.notify("exit")
+    assert host.wait_exit(timeout=5) == 0
+    assert state_of(launch, "f") == "paused"

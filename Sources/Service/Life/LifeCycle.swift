@@ -25,6 +25,8 @@ struct LifeCycle: Sendable {
     private(set) var isInitialized = false
     /// `shutdown` was asked for.
     private(set) var isShutDown = false
+    /// `exit` was sent: what comes behind it is not done any more.
+    private(set) var isExiting = false
     /// Nil until the host has said something: nothing is written before.
     private(set) var framing: Framing?
     /// The last action, once there was one.
@@ -71,7 +73,8 @@ struct LifeCycle: Sendable {
 
     /// The host sent `exit`.
     mutating func exit() -> Action {
-        end(.code(isShutDown ? ExitCode.success : ExitCode.failure))
+        isExiting = true
+        return end(.code(isShutDown ? ExitCode.success : ExitCode.failure))
     }
 
     /// Input or output failed for good.

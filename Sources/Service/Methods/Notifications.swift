@@ -70,7 +70,7 @@ extension NotificationDescription {
         summary: "Ends the process: with 0 after shutdown, else with 1.",
         direction: .toService,
         takesUnknownParameters: true,
-        handle: { session, _, engine in session.act(session.life.exit(), engine) }
+        handle: { session, _, engine in session.actInOrder(session.life.exit(), engine) }
     )
 
     static let cancelRequest = NotificationDescription(

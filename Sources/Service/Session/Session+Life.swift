@@ -15,7 +15,7 @@ struct Leaving {
     var drain: LifeCycle.Verdict?
     /// A `shutdown` that waits for all to settle.
     var shutdown: Call?
-    /// What the end of input asks for, once the requests before it are answered or time is up.
+    /// What `exit` or the end of input asks for, once the requests before it are answered or time is up.
     var orderly: (verdict: LifeCycle.Verdict, deadline: Int64)?
     var checkpoint = Checkpoint.none
     /// What waits for the checkpoint.
@@ -28,7 +28,7 @@ struct Leaving {
 
 // How the session ends: does what `LifeCycle` decides.
 extension Session {
-    /// How long the end of input waits for the answers to the requests before it.
+    /// How long `exit` and the end of input wait for the answers to the requests before it.
     private static let orderlyLimitNanoseconds: Int64 = 500_000_000
 
     func receiveFate(_ message: Inbound, _ engine: isolated DownloadEngine) {
@@ -36,7 +36,7 @@ extension Session {
         switch message {
         case .endOfInput:
             log.debug("end of input")
-            endOfInput(life.endOfInput(hasBackground: hasBackground), engine)
+            actInOrder(life.endOfInput(hasBackground: hasBackground), engine)
         case .hostGone:
             log.info("the host's process has ended")
             act(life.hostGone(hasBackground: hasBackground), engine)
@@ -80,8 +80,8 @@ extension Session {
         }
     }
 
-    /// As `act`, but requests that came before the end of input are answered first, if that does not take long.
-    private func endOfInput(_ action: LifeCycle.Action, _ engine: isolated DownloadEngine) {
+    /// As `act`, but requests that came before are answered first, if that does not take long.
+    func actInOrder(_ action: LifeCycle.Action, _ engine: isolated DownloadEngine) {
         guard case .checkpoint(let verdict) = action, pendingCount > 0 else { return act(action, engine) }
         watch.expectEnd(code: exitCode(verdict))
         leaving.orderly = (verdict, monotonicNanoseconds() + Self.orderlyLimitNanoseconds)

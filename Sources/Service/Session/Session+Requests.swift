@@ -43,7 +43,7 @@ extension Session {
     private func run(_ call: Call, _ params: Parameters, _ engine: isolated DownloadEngine) {
         pendingCount += 1
         do throws(RPCError) {
-            if life.isShutDown { throw .shuttingDown }
+            if life.isShutDown || life.isExiting { throw .shuttingDown }
             let named = try params.named()
             let checked = try checkedParameters(named, of: call.method)
             log.debug("request \(call.method.name)")
