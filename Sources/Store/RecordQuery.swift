@@ -72,7 +72,8 @@ enum RecordQuery: Int, CaseIterable {
         case .tombstonesAfter: "SELECT revision, id FROM removed WHERE revision>?1 ORDER BY revision LIMIT ?2"
         case .meta: "SELECT value FROM meta WHERE key=?1"
         case .setMeta: "UPDATE meta SET value=?2 WHERE key=?1"
-        case .nextOwner: "SELECT min(owner) FROM download WHERE state=?1 AND owner>?2"
+        // Texts, of any length, come behind all numbers.
+        case .nextOwner: "SELECT min(owner) FROM download WHERE state=?1 AND owner>?2 AND owner<=\(Int64.max)"
         case .sequencesByOwner:
             "SELECT sequence FROM download WHERE state=?1 AND owner=?2 AND sequence>?3 ORDER BY sequence LIMIT ?4"
         case .sequencesByOwnerAndReason:
@@ -96,6 +97,11 @@ enum RecordQuery: Int, CaseIterable {
 
     /// The parameter of `update` that names the owner which the row must have.
     static let expectedOwner = Int32(RecordColumn.allCases.count + 1)
+
+    /// The same query for a row that holds a value too big to be read; nil for queries that read no record.
+    func sql(reading part: RecordPart) -> String? {
+        sql.hasPrefix(Self.select) ? part.select + sql.dropFirst(Self.select.count) : nil
+    }
 
     private static var columns: String { RecordColumn.allCases.map(\.name).joined(separator: ",") }
     private static var select: String {
@@ -122,5 +128,29 @@ enum RecordQuery: Int, CaseIterable {
             UPDATE download SET \(settings.joined(separator: ","))
             WHERE id=?\(RecordColumn.id.parameter) AND owner=?\(expectedOwner)
             """
+    }
+}
+
+/// How much of a row is read when some value in it is too big: the rest reads as NULL, and as damaged.
+enum RecordPart: Int, CaseIterable {
+    /// What was asked for, and how it stands.
+    case request
+    /// How it stands.
+    case standing
+
+    private static let standingColumns: Set<RecordColumn> = [
+        .id, .state, .reason, .intent, .owner, .attempt, .createdAt, .updatedAt, .sequence, .revision,
+    ]
+
+    /// In the order and number of all columns, as `Statement.record` reads them.
+    fileprivate var select: String {
+        let columns = RecordColumn.allCases.map { column in
+            let isRead =
+                Self.standingColumns.contains(column)
+                || (self == .request && RecordCheck.request.columns.contains(column))
+            return isRead ? column.name : "NULL"
+        }
+        let isIntact = self == .request ? RecordCheck.request.isIntact : "0"
+        return "SELECT \(columns.joined(separator: ",")),\(isIntact),0 FROM download WHERE "
     }
 }

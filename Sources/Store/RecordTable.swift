@@ -8,6 +8,8 @@ final class RecordTable {
     }
 
     private let database: Database
+    /// For rows with a value that is too big, by query and part.
+    private var preparedParts: [Int: Prepared] = [:]
     private var prepared = [Prepared?](repeating: nil, count: RecordQuery.allCases.count)
     /// A record was read that is not as it was written.
     var hasMetDamage = false
@@ -105,14 +107,20 @@ final class RecordTable {
         to newOwner: Int64,
         revision: Int64
     ) throws(StoreError) -> Bool {
-        try change(.takeOver) { statement throws(StoreError) in
-            try statement.bind(1, record.id)
-            try statement.bind(2, oldOwner)
-            try statement.bind(3, newOwner)
-            try statement.bind(4, record.state.rawValue)
-            try statement.bind(5, record.reason?.rawValue)
-            try statement.bind(6, record.written.map { ProgressSlot.encode($0) })
-            try statement.bind(7, revision)
+        do throws(StoreError) {
+            return try change(.takeOver) { statement throws(StoreError) in
+                try statement.bind(1, record.id)
+                try statement.bind(2, oldOwner)
+                try statement.bind(3, newOwner)
+                try statement.bind(4, record.state.rawValue)
+                try statement.bind(5, record.reason?.rawValue)
+                try statement.bind(6, record.written.map { ProgressSlot.encode($0) })
+                try statement.bind(7, revision)
+            }
+        } catch {
+            // A value that is too big goes only when another takes its place.
+            guard error.isTooBig else { throw error }
+            return try update(record, owner: newOwner, expectedOwner: oldOwner, revision: revision)
         }
     }
 
@@ -135,7 +143,7 @@ final class RecordTable {
         after sequence: Int64
     ) throws(StoreError) -> (record: DownloadRecord, sequence: Int64, damage: RecordCheck?)? {
         var found: (record: DownloadRecord, sequence: Int64, damage: RecordCheck?)?
-        try rows(.next) { statement throws(StoreError) in
+        try readableRow(.next) { statement throws(StoreError) in
             try statement.bind(1, sequence)
         } each: { statement in
             let record = statement.record()
@@ -353,10 +361,16 @@ final class RecordTable {
     private func first(_ query: RecordQuery, _ bind: Binding) throws(StoreError) -> DownloadRecord? {
         var record: DownloadRecord?
         var damage: RecordCheck?
-        try rows(query, bind) { statement in
-            record = statement.record()
-            damage = statement.damage()
-            return false
+        do throws(StoreError) {
+            try readableRow(query, bind) { statement in
+                record = statement.record()
+                damage = statement.damage()
+                return false
+            }
+        } catch {
+            // Nothing tells what that row is: the others go on without it.
+            guard error.isTooBig else { throw error }
+            hasMetDamage = true
         }
         if let damage {
             hasMetDamage = true
@@ -374,12 +388,41 @@ final class RecordTable {
         return result
     }
 
+    /// One row: all of it, or as much as can be read where a value in it is too big.
+    private func readableRow(
+        _ query: RecordQuery,
+        _ bind: Binding,
+        each: (borrowing Statement) -> Bool
+    ) throws(StoreError) {
+        var failure: StoreError
+        do throws(StoreError) {
+            return try rows(query, bind, each: each)
+        } catch {
+            failure = error
+        }
+        for part in RecordPart.allCases where failure.isTooBig {
+            do throws(StoreError) {
+                return try rows(prepare(query, part), bind, each: each)
+            } catch {
+                failure = error
+            }
+        }
+        throw failure
+    }
+
     private func rows(
         _ query: RecordQuery,
         _ bind: Binding,
         each: (borrowing Statement) -> Bool
     ) throws(StoreError) {
-        let prepared = try prepare(query)
+        try rows(prepare(query), bind, each: each)
+    }
+
+    private func rows(
+        _ prepared: Prepared,
+        _ bind: Binding,
+        each: (borrowing Statement) -> Bool
+    ) throws(StoreError) {
         defer { prepared.statement.reset() }
         try bind(prepared.statement)
         while try prepared.statement.step(), each(prepared.statement) {}
@@ -397,6 +440,14 @@ final class RecordTable {
         if let prepared = prepared[query.rawValue] { return prepared }
         let new = Prepared(try database.prepare(query.sql))
         prepared[query.rawValue] = new
+        return new
+    }
+
+    private func prepare(_ query: RecordQuery, _ part: RecordPart) throws(StoreError) -> Prepared {
+        let key = query.rawValue * RecordPart.allCases.count + part.rawValue
+        if let prepared = preparedParts[key] { return prepared }
+        let new = Prepared(try database.prepare(query.sql(reading: part) ?? query.sql))
+        preparedParts[key] = new
         return new
     }
 }

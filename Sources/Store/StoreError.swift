@@ -31,6 +31,9 @@ package struct StoreError: Error, Equatable, Sendable {
         code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_TOOBIG
     }
 
+    /// A value is longer than any of ours: its row is damaged.
+    var isTooBig: Bool { code == SQLITE_TOOBIG }
+
     /// The statement does not fit the schema.
     var isStatementError: Bool { code == SQLITE_ERROR }
 

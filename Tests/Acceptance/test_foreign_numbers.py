@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from fixtures import Launcher
 from scripted_server import ScriptedServer
 from stored_records import store
-from support import MIB, Held, finish, forged
+from support import MIB, Held, fetch, finish, forged
 
 HUGE = (1 << 63) - 1
 DAY = 86_400_000
@@ -186,3 +188,64 @@ def test_every_command_is_answered_for_a_record_that_fails_alone(
     second.call("shutdown")
     second.notify("exit")
     assert second.wait_exit() == 0
+
+
+#: Longer than anything of ours: the columns that one may have in its record, by what becomes of the download.
+TOO_BIG = {
+    "completed": [
+        "written",
+        "durable",
+        "trail",
+        "errorMessage",
+        "entityETag",
+        "finalURL",
+        "keptPaths",
+        "partialInode",
+    ],
+    "failed": ["options", "headers", "metadata", "url", "path", "destinationKey", "checksum", "priority"],
+    "unknown": ["id", "state", "owner", "intent", "attempt", "reason", "createdAt"],
+}
+
+
+@pytest.mark.parametrize("kind", ["text", "blob"])
+@pytest.mark.parametrize("end", TOO_BIG)
+def test_a_stored_value_beyond_any_size_harms_its_own_record_alone(
+    launch: Launcher, server: ScriptedServer, work: Path, end: str, kind: str
+) -> None:
+    server.add("/file", b"x" * MIB)
+    columns = TOO_BIG[end]
+    host = launch()
+    for name in ("good", *columns, "other"):
+        host.call("start", id=name, url=server.url("/file"), path=str(work / name), startPaused=True)
+    host.call("shutdown")
+    host.notify("exit")
+    host.wait_exit()
+    with closing(sqlite3.connect(launch.state / "towline.db")) as database:
+        for number, column in enumerate(columns):
+            value = f"CAST(zeroblob({9_000_000 + number}) AS {kind})"
+            database.execute(f"UPDATE download SET {column}={value} WHERE id=?", (column,))
+        database.commit()
+    second = launch()
+    good = {"good", "other"}
+    assert good <= {d["id"] for d in second.call("list")["downloads"]}
+    assert good <= {d["id"] for d in second.call("list", states=["paused"])["downloads"]}
+    if end != "unknown":
+        assert {*good, *columns} == {d["id"] for d in second.call("list", changedSince=0)["downloads"]}
+    second.call("resume", all=True)
+    for name in good:
+        assert finish(second, name)["state"] == "completed"
+    if end != "unknown":
+        for name in columns:
+            assert finish(second, name)["state"] == end, name
+            assert (work / name).exists() == (end == "completed"), name
+    for name in columns:
+        for command, more in COMMANDS:
+            second.response(second.send(command, {"id": name, **more}))
+    assert fetch(second, server.url("/file"), work / "new", id="new")["state"] == "completed"
+    assert second.call("shutdown") is None
+    second.notify("exit")
+    assert second.wait_exit() == 0
+    # What is left of the damage is set aside now, or mended.
+    third = launch()
+    assert {*good, "new"} <= {d["id"] for d in third.call("list")["downloads"]}
+    assert third.call("resume", all=True)["errors"] == []
