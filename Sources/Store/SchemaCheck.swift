@@ -6,8 +6,13 @@ struct SchemaCheck {
     private struct Object: Equatable {
         let kind: String
         let isVirtual: Bool
-        /// The statement that made an index; nil for tables, which later versions add columns to.
-        let text: String?
+        /// The statement that made it, with its rules and collations.
+        let text: String
+
+        /// Later versions add columns to tables.
+        func isLike(_ other: Object) -> Bool {
+            kind == other.kind && isVirtual == other.isVirtual && (kind == "table" || text == other.text)
+        }
     }
     private let ours: [String: Object]
     private let columns: [String: String]
@@ -29,7 +34,7 @@ struct SchemaCheck {
         let found = try Self.objects(of: database)
         for (name, object) in found.sorted(by: { $0.key < $1.key }) {
             if let known = ours[name] {
-                if known != object { throw .damaged("its \(object.kind) \(name) is not the one that was made") }
+                if !known.isLike(object) { throw .damaged("its \(object.kind) \(name) is not the one that was made") }
             } else if object.kind != "table" || object.isVirtual {
                 throw .damaged("somebody added the \(object.isVirtual ? "virtual " : "")\(object.kind) \(name)")
             }
@@ -39,7 +44,10 @@ struct SchemaCheck {
     /// That a database of our version has all of ours, the tables with our columns, none of them computed.
     func checkWhole(_ database: borrowing Database) throws(StoreError) {
         let found = try Self.objects(of: database)
-        for (name, object) in ours where found[name] == nil { throw .damaged("its \(object.kind) \(name) is missing") }
+        for (name, object) in ours {
+            guard let object = found[name] else { throw .damaged("its \(object.kind) \(name) is missing") }
+            if object != ours[name] { throw .damaged("its \(object.kind) \(name) is not the one that was made") }
+        }
         for (name, expected) in columns where try Self.columns(of: name, in: database) != expected {
             throw .damaged("its table \(name) has other columns")
         }
@@ -54,7 +62,7 @@ struct SchemaCheck {
             objects[statement.text(0)] = Object(
                 kind: kind,
                 isVirtual: kind == "table" && statement.integer(2) == 0,
-                text: kind == "index" ? statement.text(3) : nil
+                text: statement.text(3)
             )
         }
         return objects

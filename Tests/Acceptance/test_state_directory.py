@@ -153,6 +153,59 @@ def test_what_was_planted_in_the_database_does_nothing_and_records_stay(
     assert kinds == (0,)
 
 
+#: A rule that somebody adds: the table, words of ours, and others in their place.
+RULES = {
+    "the newest replaces all": ("download", ")", ", UNIQUE(state) ON CONFLICT REPLACE)"),
+    "a name in capitals is the same": (
+        "download",
+        "id TEXT NOT NULL UNIQUE",
+        "id TEXT NOT NULL COLLATE NOCASE UNIQUE",
+    ),
+    "a second one of an id replaces": (
+        "download",
+        "id TEXT NOT NULL UNIQUE",
+        "id TEXT NOT NULL UNIQUE ON CONFLICT REPLACE",
+    ),
+    "a null is ignored": ("download", "state TEXT NOT NULL", "state TEXT NOT NULL ON CONFLICT IGNORE"),
+    "a condition": ("download", ")", ", CHECK (attempt > 5))"),
+    "a place of another": ("download", ")", ", FOREIGN KEY(id) REFERENCES removed(id) ON DELETE CASCADE)"),
+    "one counter": ("meta", ") WITHOUT", ", UNIQUE(value) ON CONFLICT IGNORE) WITHOUT"),
+    "one removed": ("removed", ")", ", CHECK (revision < 0))"),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_that_was_planted_in_a_table_does_nothing_and_records_stay(
+    launch: Launcher, server: ScriptedServer, work: Path, rule: str
+) -> None:
+    recorded(launch, server, work)
+    launch.pipe(line("list", 1))
+    table, ours, others = RULES[rule]
+    with closing(sqlite3.connect(launch.state / "towline.db")) as database:
+        made = database.execute(
+            "SELECT sql FROM sqlite_schema WHERE tbl_name=? AND sql IS NOT NULL ORDER BY type DESC", (table,)
+        ).fetchall()
+        text, *indexes = [row[0] for row in made]
+        assert text.startswith("CREATE TABLE"), text
+        assert ours in text
+        rest = text.rpartition(ours)
+        database.execute("PRAGMA ignore_check_constraints=ON")
+        database.executescript(f"CREATE TABLE zz AS SELECT * FROM {table}; DROP TABLE {table};")
+        database.execute(rest[0] + others + rest[2])
+        database.executescript(f"INSERT INTO {table} SELECT * FROM zz; DROP TABLE zz; {'; '.join(indexes)}")
+    host = launch()
+    assert ids(host) == {"done", "left"}
+    for name in ("new", "LEFT"):
+        assert fetch(host, server.url("/file"), work / name, id=name)["state"] == "completed"
+    host.call("remove", id="done")
+    assert ids(host) == {"left", "new", "LEFT"}
+    assert host.call("shutdown") is None
+    assert "was damaged" in host.stderr
+    again = launch()
+    assert ids(again) == {"left", "new", "LEFT"}
+    assert again.stderr == ""
+
+
 def test_a_trigger_that_is_planted_under_a_living_process_does_nothing(
     launch: Launcher, server: ScriptedServer, work: Path
 ) -> None:
