@@ -49,3 +49,11 @@ package struct PathScope: Equatable, Sendable {
         return best.map { ($0.root, $0.rest) }
     }
 }
+
+extension String {
+    /// The path of the directory that holds what this path names; `.` where it names none.
+    package var parentDirectory: String {
+        guard let slash = utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == startIndex ? "/" : String(self[..<slash])
+    }
+}

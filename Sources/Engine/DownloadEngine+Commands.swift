@@ -103,13 +103,14 @@ extension DownloadEngine {
 
     /// Everything paused that no living process owns becomes ours.
     private func adoptThoseWithoutOwner(_ run: CommandRun, _ body: @escaping () -> Void) {
-        submit(.adoptAll(AdoptionFilter(states: [.queued, .active, .waiting, .paused]))) { [self] outcome in
-            guard case .adopted(let loaded, let isComplete) = outcome else {
-                if case .failed(let error) = outcome { run.listingFailure = .storageFailure(message: error.message) }
-                return body()
+        let filter = AdoptionFilter(states: [.queued, .active, .waiting, .paused])
+        adoptAll(filter) { [self] adoption in
+            switch adoption {
+            case .page(let loaded): for record in loaded { _ = hold(record) }
+            case .end(let error):
+                run.listingFailure = error.map { .storageFailure(message: $0.message) }
+                body()
             }
-            for record in loaded { _ = hold(record) }
-            if isComplete { body() } else { adoptThoseWithoutOwner(run, body) }
         }
     }
 }

@@ -47,14 +47,13 @@ extension DownloadEngine {
     /// Finishes what processes that are dead had still to do for downloads that are over.
     func finishDiscards() {
         let filter = AdoptionFilter(states: [.canceled, .failed, .completed], onlyOfDead: true)
-        submit(.adoptAll(filter)) { [self] outcome in
-            guard case .adopted(let loaded, let isComplete) = outcome else { return }
+        adoptAll(filter) { [self] adoption in
+            guard case .page(let loaded) = adoption else { return }
             for item in loaded {
                 discards.insert(item.record.id)
                 discardsPending += 1
                 finishDiscard(of: item.record)
             }
-            if !isComplete, !loaded.isEmpty { finishDiscards() }
         }
     }
 

@@ -25,9 +25,11 @@ extension DownloadEngine {
                     return export(record, reply)
                 }
                 submit(.get(id: id)) { [self] outcome in
-                    switch loaded(id, outcome).flatMap(permitted) {
-                    case .success(let loaded): export(loaded.record, reply)
-                    case .failure(let error): reply(.failure(error))
+                    permit(loaded(id, outcome)) { [self] permitted in
+                        switch permitted {
+                        case .success(let loaded): export(loaded.record, reply)
+                        case .failure(let error): reply(.failure(error))
+                        }
                     }
                 }
             })

@@ -15,38 +15,40 @@ extension DownloadEngine {
             .run { [self] in
                 if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
                 pipeline.block()
-                resumeInterrupted([], reply)
+                takeOverInterrupted(reply)
             })
     }
 
-    private func resumeInterrupted(_ earlier: [Download], _ reply: @escaping Reply<Int>) {
-        submit(.adoptAll(.interrupted)) { [self] outcome in
-            var resumed = earlier
-            var isComplete = true
-            if case .adopted(let loaded, let complete) = outcome {
-                isComplete = complete
+    private func takeOverInterrupted(_ reply: @escaping Reply<Int>) {
+        let run = ResumeRun()
+        adoptAll(.interrupted) { [self] adoption in
+            switch adoption {
+            case .page(let loaded):
                 for record in loaded {
                     let download = hold(record)
                     guard download.record.state == .paused, download.record.intent == .run else { continue }
                     change(download, to: .queued, isTold: false)
-                    resumed.append(download)
+                    run.resumed.append(download)
                 }
+            case .end(let error): goOn(run.resumed, error, reply)
             }
-            if !isComplete { return resumeInterrupted(resumed, reply) }
-            let count = resumed.count
-            if case .failed(let error) = outcome {
-                answer { reply(.failure(.storageFailure(message: error.message))) }
-            } else {
-                answer { reply(.success(count)) }
-            }
-            // The answer comes before the events that it causes.
-            for download in resumed {
-                tell(download)
-                enqueue(download)
-            }
-            pipeline.unblock()
-            pumpPipeline()
         }
+    }
+
+    private func goOn(_ resumed: [Download], _ error: StoreError?, _ reply: @escaping Reply<Int>) {
+        let count = resumed.count
+        if let error {
+            answer { reply(.failure(.storageFailure(message: error.message))) }
+        } else {
+            answer { reply(.success(count)) }
+        }
+        // The answer comes before the events that it causes.
+        for download in resumed {
+            tell(download)
+            enqueue(download)
+        }
+        pipeline.unblock()
+        pumpPipeline()
     }
 
     package func configure(_ settings: EngineSettings) {
@@ -78,6 +80,11 @@ extension DownloadEngine {
         onDiscarded.append { once(()) }
         timers.add(.run { once(()) }, due: now + Self.suspendLimitNanoseconds)
     }
+}
+
+/// What goes on after interruptions, gathered page by page.  Isolation: the engine.
+private final class ResumeRun {
+    var resumed: [Download] = []
 }
 
 /// Counts the downloads whose bytes are still on their way while all are being suspended.  Isolation: the engine.

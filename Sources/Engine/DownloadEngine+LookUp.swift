@@ -32,11 +32,13 @@ extension DownloadEngine {
             return body(.success(.held(download)))
         }
         submit(.get(id: id)) { [self] outcome in
-            switch loaded(id, outcome).flatMap(permitted) {
-            case .success(let loaded) where loaded.ownership == .other && mayAsk:
-                askForHandover(id) { [self] _ in lookUp(id, mayAsk: false, then: body) }
-            case .success(let loaded): body(.success(.stored(loaded)))
-            case .failure(let error): body(.failure(error))
+            permit(loaded(id, outcome)) { [self] permitted in
+                switch permitted {
+                case .success(let loaded) where loaded.ownership == .other && mayAsk:
+                    askForHandover(id) { [self] _ in lookUp(id, mayAsk: false, then: body) }
+                case .success(let loaded): body(.success(.stored(loaded)))
+                case .failure(let error): body(.failure(error))
+                }
             }
         }
     }
@@ -46,11 +48,6 @@ extension DownloadEngine {
         let isOurs = download.record.owner != nil && !download.isDiscarding
         evict(download)
         if isOurs, downloads[download.id] == nil { submit(.release(id: download.id)) { _ in } }
-    }
-
-    /// Refuses a record of a file that this process may not touch.
-    func permitted(_ loaded: LoadedRecord) -> Result<LoadedRecord, EngineError> {
-        loaded.record.path(outside: store.scope).map { .failure(.outsideRoots(path: $0)) } ?? .success(loaded)
     }
 
     /// Makes a stored download this process's own.

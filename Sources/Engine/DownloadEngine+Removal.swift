@@ -32,16 +32,29 @@ extension DownloadEngine {
         _ id: String, deletesFile: Bool, then body: @escaping (Result<Void, EngineError>) -> Void
     ) {
         submit(.get(id: id)) { [self] outcome in
-            guard case .loaded(let loaded) = outcome, loaded.record.state.isFinal, loaded.ownership != .other,
-                let job = removalJob(loaded.record, deletesFile: deletesFile)
-            else { return delete(id, then: body) }
-            submit(.adopt(id: id)) { [self] outcome in
-                guard case .loaded = outcome else { return removed(id, outcome, then: body) }
-                run(job, limitNanoseconds: Self.quietLimitNanoseconds) { [self] outsidePath in
-                    guard let outsidePath else { return delete(id, then: body) }
-                    submit(.release(id: id)) { _ in }
-                    body(.failure(.outsideRoots(path: outsidePath)))
+            guard case .loaded(let loaded) = outcome, loaded.ownership != .other else { return delete(id, then: body) }
+            permit(.success(loaded)) { [self] permitted in
+                switch permitted {
+                case .success(let loaded): remove(loaded.record, deletesFile: deletesFile, then: body)
+                case .failure(let error): body(.failure(error))
                 }
+            }
+        }
+    }
+
+    private func remove(
+        _ record: DownloadRecord, deletesFile: Bool, then body: @escaping (Result<Void, EngineError>) -> Void
+    ) {
+        let id = record.id
+        guard record.state.isFinal, let job = removalJob(record, deletesFile: deletesFile) else {
+            return delete(id, then: body)
+        }
+        submit(.adopt(id: id)) { [self] outcome in
+            guard case .loaded = outcome else { return removed(id, outcome, then: body) }
+            run(job, limitNanoseconds: Self.quietLimitNanoseconds) { [self] outsidePath in
+                guard let outsidePath else { return delete(id, then: body) }
+                submit(.release(id: id)) { _ in }
+                body(.failure(.outsideRoots(path: outsidePath)))
             }
         }
     }

@@ -37,6 +37,10 @@ extension DownloadEngine {
             case .inspected(let status)?:
                 run.status = status
                 run.refusal = whyRefused(run.request, directory, status)
+            case .failed(let error)? where error.reason == .outsideRoots:
+                // Nor may a download be touched that has its files there.
+                if let taken = run.taken { close(taken.file) }
+                return refuse(run, .outsideRoots(path: directory))
             case .failed(let error)?: run.refusal = EngineError(error, directory: directory)
             case nil: run.refusal = .storageFailure(message: "the disk of \(directory) does not answer")
             default: run.refusal = .storageFailure(message: "the destination could not be looked at")

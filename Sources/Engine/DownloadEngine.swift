@@ -61,6 +61,8 @@ package actor DownloadEngine: LoopOwner {
     /// The ids of downloads that are given up when their partials are gone.
     var discards: Set<String> = []
     var hasLookedForDiscards = false
+    /// Directories on disks that do not answer: nobody waits for them twice.
+    var hungDirectories: Set<String> = []
     var onDiscarded: [() -> Void] = []
     /// What happened to downloads that are over, the latest of them.
     var endedTrails = EndedTrails()

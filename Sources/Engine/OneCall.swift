@@ -6,6 +6,9 @@ final class OneCall<Value> {
         self.body = body
     }
 
+    /// True until it is called.
+    var isPending: Bool { body != nil }
+
     func callAsFunction(_ value: Value) {
         body.take()?(value)
     }

@@ -54,6 +54,9 @@ package enum FileJob: Sendable {
     /// directory's path are. → `.inspected`
     case inspect(directory: String, name: String?, partialName: String?)
 
+    /// Which of these directories lie outside of where files may lie, or are led there by a link. → `.located`
+    case locate(directories: [String])
+
     /// Makes and locks a partial, mode 0600, that must not exist yet (`.exists`), and reserves room for it where the file
     /// system can, its length still 0; when there is no room nothing is left behind. Where the file system can, it is
     /// there under its name only after `name`. `replacesOrphan`: an empty file that a killed process of ours made goes.

@@ -53,6 +53,20 @@ extension PathScope {
         return FilePlace(place: found.place, path: path)
     }
 
+    /// True when a directory lies outside, or a link leads out on the way to it; throws when that cannot be told now.
+    ///
+    /// A link that leads out is met before whatever is missing, or may not be searched, behind it.
+    func leadsOut(_ path: String) throws(FileError) -> Bool {
+        do throws(FileError) {
+            _ = try directory(path, for: .inspect)
+            return false
+        } catch {
+            if error.reason == .outsideRoots { return true }
+            if error.downloadFailure.isRetryable { throw error }
+            return false
+        }
+    }
+
     private func open(_ path: String, for operation: FileError.Operation) throws(FileError) -> Directory {
         guard let (root, rest) = locate(path) else { throw FileError(operation, path, .outsideRoots) }
         do throws(Errno) {
@@ -68,11 +82,5 @@ extension String {
     /// The path of a name in the directory that this path names.
     func appendingComponent(_ name: String) -> String {
         utf8.last == UInt8(ascii: "/") ? self + name : self + "/" + name
-    }
-
-    /// The path of the directory that holds what this path names.
-    var parentDirectory: String {
-        guard let slash = utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == startIndex ? "/" : String(self[..<slash])
     }
 }

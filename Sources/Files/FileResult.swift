@@ -17,6 +17,8 @@ package struct FileResult: Sendable {
 /// What became of a job.
 package enum FileOutcome: Sendable {
     case inspected(DestinationStatus)
+    /// One that is missing, or cannot be opened, is not among them.
+    case located(outside: Set<String>)
     case opened(OpenedPartial)
     case named
     case reserved

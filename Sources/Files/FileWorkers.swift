@@ -98,7 +98,7 @@ package final class FileWorkers: Sendable {
 
     private func route(_ job: TicketedJob, _ volume: VolumeID?) throws(Errno) {
         switch job.job {
-        case .inspect:
+        case .inspect, .locate:
             try pathLane().submit(job)
         case .createPartial, .writeSmall:
             if let volume { try lanes(of: volume).write.submit(job) } else { try pathLane().submit(job) }
@@ -167,6 +167,7 @@ extension FileJob {
     fileprivate var subject: (FileError.Operation, path: String) {
         switch self {
         case .inspect(let directory, _, _): (.inspect, directory)
+        case .locate(let directories): (.inspect, directories.first ?? "")
         case .createPartial(let path, _, _), .name(_, let path): (.create, path)
         case .openPartial(let path, _, _, _), .describePartial(let path, _): (.open, path)
         case .movePartial(let file, _): (.move, file.path)

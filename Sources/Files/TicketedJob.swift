@@ -17,6 +17,8 @@ struct TicketedJob: Sendable {
         switch job {
         case .inspect(let directory, let name, let partialName):
             .inspected(try DestinationStatus(directory: directory, name: name, partialName: partialName, in: scope))
+        case .locate(let directories):
+            .located(outside: try outside(directories))
         case .createPartial(let path, let byteCount, let replacesOrphan):
             .opened(try createPartial(path, expectedByteCount: byteCount, replacesOrphan: replacesOrphan, in: scope))
         case .name(let file, let path):
@@ -52,6 +54,12 @@ struct TicketedJob: Sendable {
         case .publish, .examine, .lookForPublished, .checkpoint, .syncForFinish, .digest:
             preconditionFailure("a job of more than one step belongs to the worker that knows the others")
         }
+    }
+
+    private func outside(_ directories: [String]) throws(FileError) -> Set<String> {
+        var outside: Set<String> = []
+        for directory in directories where try scope.leadsOut(directory) { outside.insert(directory) }
+        return outside
     }
 }
 

@@ -150,8 +150,14 @@ package struct LoadedRecord: Equatable, Sendable {
 }
 
 extension DownloadRecord {
-    /// The first of its paths that lies outside; nil when this process may work on it.  Kept files nobody touches.
+    /// Its paths, each with the directory that its name is looked up in.  Kept files nobody touches.
+    package var places: [(path: String, directory: String)] {
+        [path, partialPath, requestedPath].compactMap { $0 }.map { ($0, $0.parentDirectory) }
+            + [requestedDirectory].compactMap { $0 }.map { ($0, $0) }
+    }
+
+    /// The first of its paths that lies outside as text; nil when none does.  Where links lead, the file workers tell.
     package func path(outside scope: PathScope) -> String? {
-        [path, partialPath, requestedPath, requestedDirectory].lazy.compactMap { $0 }.first { !scope.contains($0) }
+        places.first { !scope.contains($0.path) }?.path
     }
 }

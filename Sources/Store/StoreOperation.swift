@@ -30,6 +30,8 @@ package struct AdoptionFilter: Equatable, Sendable {
     package var reasons: Set<StateReason>?
     /// Leaves out those that nobody owns.
     package var onlyOfDead = false
+    /// The directories that were looked at, and whether they lie where files may lie.
+    package var knownDirectories: [String: Bool] = [:]
 
     package init(states: Set<DownloadState>, reasons: Set<StateReason>? = nil, onlyOfDead: Bool = false) {
         self.states = states
@@ -83,7 +85,8 @@ package enum StoreOperation: Sendable {
     /// Takes a download over unless somebody else works on it; one that was running is stored as interrupted.
     /// → `.loaded`, `.outside`, …
     case adopt(id: String)
-    /// Takes over all that pass and whose files lie where files may lie, as many as fit one transaction.  → `.adopted`
+    /// Takes over all that pass and whose files lie where files may lie, as many as fit one transaction.
+    /// → `.adopted`, `.unknownDirectories`
     case adoptAll(AdoptionFilter)
     /// Gives up a download that this session owns; its state stays.  → `.saved`, …
     case release(id: String)
@@ -154,6 +157,8 @@ package enum StoreOutcome: Equatable, Sendable {
     indirect case loaded(LoadedRecord)
     /// `isComplete` is false when more may pass: ask again.
     case adopted([LoadedRecord], isComplete: Bool)
+    /// None was taken over: whether links lead out of these decides, so ask again with that known.
+    case unknownDirectories(Set<String>)
     /// The tombstone's revision, and what was forgotten.
     indirect case deleted(LoadedRecord, revision: Int64)
     case page(ListPage)

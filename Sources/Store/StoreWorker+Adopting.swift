@@ -94,6 +94,7 @@ extension StoreWorker {
 
     func adoptAll(_ filter: AdoptionFilter) throws(StoreError) -> StoreOutcome {
         var adopted: [LoadedRecord] = []
+        var unknown: Set<String> = []
         for (state, reason) in storedKinds(filter) {
             for owner in try table.owners(state) where !isTended(owner) && !(filter.onlyOfDead && owner == 0) {
                 var last: Int64 = 0
@@ -101,11 +102,13 @@ extension StoreWorker {
                     let limit = Self.maxAdoptedCount - adopted.count + 1
                     let sequences = try table.sequences(state, owner: owner, reason: reason, after: last, limit: limit)
                     for sequence in sequences {
-                        if !adopted.isEmpty, isPastDeadline || adopted.count == Self.maxAdoptedCount {
-                            return .adopted(adopted, isComplete: false)
+                        let isFull = adopted.count == Self.maxAdoptedCount || unknown.count >= Self.maxAdoptedCount
+                        if isFull || isPastDeadline && !(adopted.isEmpty && unknown.isEmpty) {
+                            return adopted.isEmpty ? .unknownDirectories(unknown) : .adopted(adopted, isComplete: false)
                         }
                         last = sequence
-                        guard let record = try table.find(sequence: sequence), record.path(outside: scope) == nil
+                        guard let record = try table.find(sequence: sequence),
+                            mayAdopt(record, filter.knownDirectories, &unknown)
                         else { continue }
                         let loaded = load(record)
                         // A damaged one may read otherwise than it is stored.
@@ -118,7 +121,21 @@ extension StoreWorker {
                 }
             }
         }
-        return .adopted(adopted, isComplete: true)
+        if adopted.isEmpty, !unknown.isEmpty { return .unknownDirectories(unknown) }
+        return .adopted(adopted, isComplete: unknown.isEmpty)
+    }
+
+    /// True when all its paths are known to lie where files may lie.
+    ///
+    /// - Parameter unknown: gets the directories that have to be looked at to tell.
+    private func mayAdopt(_ record: DownloadRecord, _ known: [String: Bool], _ unknown: inout Set<String>) -> Bool {
+        if scope.isAnywhere { return true }
+        guard record.path(outside: scope) == nil else { return false }
+        let directories = record.places.map(\.directory)
+        if directories.contains(where: { known[$0] == false }) { return false }
+        let new = directories.filter { known[$0] == nil }
+        unknown.formUnion(new)
+        return new.isEmpty
     }
 
     /// The stored states, and reasons among them, that read as what the filter asks for once nobody works on them.

@@ -60,20 +60,41 @@ def refused(host: Towline, method: str, where: Path, /, **params: Any) -> None:
     assert "--root" in error.message
 
 
+LINKS = {
+    "absolute": lambda root, outside: outside,
+    "relative": lambda root, outside: Path("..") / outside.name,
+    "chained": lambda root, outside: Path("sub") / "up",
+}
+
+
+def link(root: Path, outside: Path, kind: str) -> Path:
+    """A symbolic link in the root that leads out of it."""
+    (root / "sub").mkdir()
+    (root / "sub" / "up").symlink_to(Path("..") / ".." / outside.name)
+    (root / "link").symlink_to(LINKS[kind](root, outside))
+    return root / "link"
+
+
+@pytest.fixture(params=["path", *LINKS])
+def there(request: pytest.FixtureRequest, root: Path, outside: Path) -> Path:
+    """The directory outside by its own name, or by one that is inside as text."""
+    return outside if request.param == "path" else link(root, outside, request.param)
+
+
 @pytest.fixture
-def strange(launch: Launcher, server: ScriptedServer, outside: Path) -> Iterator[Held]:
+def strange(launch: Launcher, server: ScriptedServer, outside: Path, there: Path) -> Iterator[Held]:
     """What a process without roots left outside: partials of three downloads, and a finished file."""
     held = Held(server)
     host = launch()
     first = Held(server, "/first")
-    first.started(host, outside / "failed", id="failed")
+    first.started(host, there / "failed", id="failed")
     (outside / "failed").write_bytes(PRECIOUS)
     first.release()
     assert finish(host, "failed")["error"]["kind"] == "destinationConflict"
     server.add("/file", content(3, 5_000))
-    fetch(host, server.url("/file"), outside / "completed", id="completed")
+    fetch(host, server.url("/file"), there / "completed", id="completed")
     for name in ("canceled", "paused"):
-        held.started(host, outside / name, id=name)
+        held.started(host, there / name, id=name)
     host.call("cancel", id="canceled", deletePartial=False)
     host.kill()
     yield held
@@ -97,7 +118,7 @@ REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def test_a_record_of_a_file_outside_can_be_read_and_nothing_else(
-    strange: Held, rooted: Callable[..., Towline], outside: Path
+    strange: Held, rooted: Callable[..., Towline], outside: Path, there: Path
 ) -> None:
     host = rooted()
     before = (picture(outside), host.call("list"))
@@ -105,9 +126,12 @@ def test_a_record_of_a_file_outside_can_be_read_and_nothing_else(
     missed = {}
     for name, (method, download_id, params) in REQUESTS.items():
         try:
-            refused(host, method, outside / download_id, id=download_id, **params)
+            refused(host, method, there / download_id, id=download_id, **params)
         except (AssertionError, RPCError) as error:
             missed[name] = str(error)
+    for params in ({"id": "paused"}, {}):
+        error = host.error("start", url=strange.url, path=str(there / "paused"), **params)
+        assert (error.code, error.kind) == (1008, "permissionDenied")
     assert missed == {}
     assert host.call("get", id="paused")["download"]["state"] == "paused"
     assert host.call("inspect", id="paused")["download"]["owner"] == "none"
@@ -145,11 +169,11 @@ def test_what_was_interrupted_outside_stays_so_and_the_rest_goes_on(
 
 
 def test_what_a_killed_process_had_still_to_delete_outside_is_left_to_others(
-    launch: Launcher, server: ScriptedServer, rooted: Callable[..., Towline], root: Path, outside: Path
+    launch: Launcher, server: ScriptedServer, rooted: Callable[..., Towline], root: Path, there: Path
 ) -> None:
-    partial = outside / "f.towline"
+    partial = there / "f.towline"
     host = killed_at(launch, "unlink,unlinkat", path=partial)
-    Held(server).started(host, outside / "f", id="f")
+    Held(server).started(host, there / "f", id="f")
     host.send("cancel", {"id": "f"})
     died(host)
     host = rooted()
@@ -158,21 +182,6 @@ def test_what_a_killed_process_had_still_to_delete_outside_is_left_to_others(
     assert partial.exists()
     launch()
     poll(lambda: not partial.exists(), what="the end of the partial")
-
-
-LINKS = {
-    "absolute": lambda root, outside: outside,
-    "relative": lambda root, outside: Path("..") / outside.name,
-    "chained": lambda root, outside: Path("sub") / "up",
-}
-
-
-def link(root: Path, outside: Path, kind: str) -> Path:
-    """A symbolic link in the root that leads out of it."""
-    (root / "sub").mkdir()
-    (root / "sub" / "up").symlink_to(Path("..") / ".." / outside.name)
-    (root / "link").symlink_to(LINKS[kind](root, outside))
-    return root / "link"
 
 
 @pytest.mark.parametrize("kind", ["absolute", "relative", "chained"])
@@ -236,14 +245,9 @@ def test_resume_data_moves_nothing_in_through_a_link(
     first.call("shutdown")
     first.kill()
     # The state that they share holds the record, whose path is inside as text.
-    assert finish_failed(rooted(), "f") == "permissionDenied"
+    refused(rooted(), "resume", path / "f", id="f")
     assert picture(outside) == before
     held.release()
-
-
-def finish_failed(host: Towline, download_id: str) -> str:
-    host.call("resume", id=download_id)
-    return finish(host, download_id)["error"]["kind"]
 
 
 def test_a_finished_file_behind_a_link_is_not_deleted(
@@ -256,7 +260,8 @@ def test_a_finished_file_behind_a_link_is_not_deleted(
     first.kill()
     host = rooted()
     before = picture(outside)
-    refused(host, "remove", path / "f", id="f", deleteFile=True)
+    for deletes in (True, False):
+        refused(host, "remove", path / "f", id="f", deleteFile=deletes)
     assert host.call("get", id="f")["download"]["state"] == "completed"
     assert picture(outside) == before
 
@@ -282,7 +287,8 @@ def test_a_directory_that_is_swapped_while_a_download_runs_leads_nowhere(
     elif ending == "restart":
         host.kill()
         host = rooted("--resume-on-start")
-        assert finish(host, "f")["error"]["kind"] == "permissionDenied"
+        refused(host, "resume", root / "d" / "f", id="f")
+        assert host.call("get", id="f")["download"]["reason"] == "interrupted"
     else:
         held.release()
         assert finish(host, "f")["error"]["kind"] == "permissionDenied"

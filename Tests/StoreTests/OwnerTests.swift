@@ -184,4 +184,35 @@ import Testing
         #expect(some.map(\.record.id) == ["failed"])
         #expect(try client.get("user").ownership == .dead)
     }
+
+    @Test func `with roots, adopting all asks once for each directory and leaves out what lies outside`() throws {
+        let directory = TemporaryDirectory()
+        do {
+            let client = try Client(directory)
+            let records = (0..<2_500).map { StoreTests.record("run-\($0)", path: "/r/\($0 % 1_250)/\($0)") }
+            _ = client.performAll(records.map { .start(StartCandidate(record: $0, isIDGiven: true)) })
+            _ = try client.create(StoreTests.record("out", path: "/rest/f"))
+        }
+        let client = try Client(directory, scope: PathScope([PathScope.Root(path: "/r", realPath: "/r")]))
+        var filter = AdoptionFilter.interrupted
+        var adopted: Set<String> = []
+        asking: while true {
+            switch try client.perform(.adoptAll(filter)) {
+            case .unknownDirectories(let directories):
+                #expect(!directories.isEmpty && directories.count <= 1_001)
+                for name in directories {
+                    #expect(filter.knownDirectories[name] == nil)
+                    filter.knownDirectories[name] = name.hasSuffix("1")
+                }
+            case .adopted(let page, let isComplete):
+                for loaded in page { #expect(adopted.insert(loaded.record.id).inserted) }
+                if isComplete { break asking }
+                #expect(!page.isEmpty)
+            case let other: throw Unexpected(other)
+            }
+        }
+        #expect(filter.knownDirectories.count == 1_250)
+        #expect(adopted == Set((0..<2_500).filter { $0 % 1_250 % 10 == 1 }.map { "run-\($0)" }))
+        #expect(try client.get("run-2").ownership == .dead)
+    }
 }

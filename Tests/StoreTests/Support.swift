@@ -39,9 +39,10 @@ final class Client: Sendable {
     private let directory: TemporaryDirectory
     private let lastTicket = Guarded<UInt64>(0)
 
-    init(_ directory: TemporaryDirectory) throws {
+    init(_ directory: TemporaryDirectory, scope: PathScope = .anywhere) throws {
         self.directory = directory
         var configuration = StoreConfiguration(location: .directory(directory.path))
+        configuration.scope = scope
         configuration.busyLimitMilliseconds = 5_000
         store = try Store(configuration)
     }
