@@ -35,9 +35,13 @@ def obstacle() -> str | None:
     name = f"towline-{os.getpid()}-try"
     try:
         ip("netns", "add", name)
-        ip("netns", "del", name)
+        try:
+            # It mounts, which a root that is no mount point (a bare chroot) does not take.
+            ip("netns", "exec", name, "true")
+        finally:
+            ip("netns", "del", name)
     except subprocess.CalledProcessError:
-        return "needs the right to make network namespaces"
+        return "needs the right to make network namespaces, and a root that is a mount point"
     return None
 
 
