@@ -319,12 +319,12 @@ def test_a_real_proxy_carries_http_and_https(
     named = f"http://user:pass@127.0.0.1:{tinyproxy.port}"
     host = launch(OPTION, env={"all_proxy": named, "SSL_CERT_FILE": str(nginx.authority)})
     for scheme, port in (("http", nginx.http_port), ("https", nginx.https_port)):
-        done = fetch(host, f"{scheme}://localhost:{port}/real.bin", work / scheme)
+        done = fetch(host, f"{scheme}://127.0.0.1:{port}/real.bin", work / scheme)
         assert done["state"] == "completed", done["error"]
         assert (work / scheme).read_bytes() == content(3, 3 * MIB)
     log = tinyproxy.log_file.read_text()
-    assert f"CONNECT localhost:{nginx.https_port}" in log
-    assert f"GET http://localhost:{nginx.http_port}/real.bin" in log
+    assert f"CONNECT 127.0.0.1:{nginx.https_port}" in log
+    assert f"GET http://127.0.0.1:{nginx.http_port}/real.bin" in log
 
 
 def test_a_real_proxy_that_gets_no_password_is_told_as_such(
