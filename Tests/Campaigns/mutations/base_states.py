@@ -144,16 +144,10 @@ class Bases:
         finish(host, "completed")
         self._start(host, "failed", default=Behaviour(status=404))
         finish(host, "failed")
-        self._start_held(host, "canceled")
+        held = ("canceled", "paused", SUMMED, "modified", "running", "durable", "running-summed", "named")
+        self._start_held(host, *held)
         host.call("cancel", id="canceled")
-        for name in ("paused", SUMMED, "modified"):
-            self._start_held(host, name)
-        self._start_held(host, "running")
-        self._start_held(host, "durable")
-        self._start_held(host, "running-summed")
-        self._start_held(host, "named")
         for name in ("paused", SUMMED, "named"):
-            host.wait_received(name, HELD_AT)
             host.call("pause", id=name)
         expired = [Behaviour(drop_after=60_000), Behaviour(status=403)]
         self._start(host, "expired", script=expired, retry=QUICK_RETRY)
@@ -228,9 +222,12 @@ class Bases:
             params["checksum"] = {"algorithm": "sha256", "value": sha256(source.data)}
         host.call("start", id=name, url=source.url, **place, **params)
 
-    def _start_held(self, host: Towline, name: str) -> None:
-        self._start(host, name, default=Behaviour(hold_after=HELD_AT))
-        host.wait_received(name, HELD_AT)
+    def _start_held(self, host: Towline, *names: str) -> None:
+        """All at once: what little has come may be told a second later."""
+        for name in names:
+            self._start(host, name, default=Behaviour(hold_after=HELD_AT))
+        for name in names:
+            host.wait_received(name, HELD_AT)
 
     @staticmethod
     def _listed(host: Towline) -> dict[str, JSON]:
