@@ -85,6 +85,8 @@ package struct BodyPlan: Equatable, Sendable {
     package var keepsHeld = false
     /// True when the file is what the body decodes to.
     package var isDecoded = false
+    /// The failure to report when the checksum does not name these encoded bytes, which nothing here can decode.
+    package var codingFailure: DownloadFailure?
     /// False when a body that was cut off would look like one that ended.
     package var isLengthVerified: Bool
     /// True when an interruption is expected to cost nothing but what was on its way.

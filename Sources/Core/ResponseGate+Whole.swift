@@ -12,18 +12,13 @@ extension ResponseGate {
         }
 
         var entity = Entity(head, totalByteCount: framing.byteCount)
-        if let refusal = somethingElse(context, entity) { return refusal }
-        let codings = ContentCoding.inForce(head)
         let compression = ContentCoding.compression(head, evidence: context.codingEvidence)
-        if compression != nil {
-            // The length is that of the compressed bytes.
-            entity.totalByteCount = nil
-        } else if !codings.isEmpty, !ContentCoding.labelsFile(head, context.codingEvidence) {
-            return fail(
-                .protocol,
-                "The server compressed the file on its way (\(codings.joined(separator: ", "))), though it was asked not to.",
-                status: head.status)
-        }
+        // Its length is that of the compressed bytes, which says nothing where decoded ones are held.
+        if compression != nil, context.entity?.contentEncoding != nil { entity.totalByteCount = nil }
+        if let refusal = somethingElse(context, entity) { return refusal }
+        if compression != nil { entity.totalByteCount = nil }
+        let codingFailure = codingFailure(context, head)
+        if let codingFailure, !context.hasChecksum { return .fail(codingFailure) }
         if let tooLarge = sizeFailure(context, totalByteCount: entity.totalByteCount) { return tooLarge }
 
         var fresh = BodyPlan(
@@ -37,7 +32,21 @@ extension ResponseGate {
             isResumable: context.canResume(entity)
         )
         fresh.isDecoded = compression != nil
+        fresh.codingFailure = codingFailure
         return context.held.isEmpty ? .accept(fresh) : wholeOverHeld(context, fresh)
+    }
+
+    /// Why the body cannot be decoded; nil if it can be, or is the file as it is.
+    ///
+    /// With a checksum that is not the end yet: it may name the encoded bytes.
+    private static func codingFailure(_ context: GateContext, _ head: ResponseHead) -> DownloadFailure? {
+        let codings = ContentCoding.inForce(head)
+        guard !codings.isEmpty, !ContentCoding.labelsFile(head, context.codingEvidence),
+            ContentCoding.compression(head, evidence: context.codingEvidence) == nil
+        else { return nil }
+        let message =
+            "The server compressed the file on its way (\(codings.joined(separator: ", "))), though it was asked not to."
+        return DownloadFailure(.protocol, message, isRetryable: false, httpStatus: head.status)
     }
 
     /// A whole body while bytes are held.

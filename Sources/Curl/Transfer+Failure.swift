@@ -28,6 +28,12 @@ extension Transfer {
         return DownloadFailure(curlCode: Int(code.rawValue), context: context)
     }
 
+    /// The body is not in the coding that its `Content-Encoding` names; a lost connection is not the cause.
+    package var isUndecodable: Bool {
+        if case .undecodable = abortion { return true }
+        return isStreamCut && framing?.isEndProven ?? false
+    }
+
     /// What tells that a response which libcurl takes for whole is not.
     private func earlyEnd(_ peer: String) -> DownloadFailure? {
         func failure(_ what: String) -> DownloadFailure { DownloadFailure(.incomplete, what, isRetryable: true) }
@@ -40,6 +46,7 @@ extension Transfer {
         }
         // A body without a byte is the empty file, if its end is known.
         let isCompressed = decoder.map { !$0.isAtEnd } ?? (compression != nil && !isEndProven)
+        isStreamCut = isCompressed
         return isCompressed ? failure("the compressed response of \(peer) ended early") : nil
     }
 

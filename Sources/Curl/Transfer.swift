@@ -30,6 +30,8 @@ package import Platform
     /// True when more body bytes came than the head's length has, beside a transfer coding that libcurl believes instead;
     /// those up to the length are kept, and the transfer fails.
     package private(set) var exceededLength = false
+    /// libcurl takes the response for whole, and its compressed stream has not ended.
+    var isStreamCut = false
 
     /// Where it tried to connect to, the first few; the proxy's where one is used, none on a connection that was idle.
     package private(set) var triedAddresses: [SocketAddress] = []

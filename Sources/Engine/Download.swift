@@ -50,6 +50,8 @@ final class Download {
     var isDecoded = false
     /// It was that once, and the checksum named other bytes: perhaps it names the compressed ones.
     var keepsCoding = false
+    /// Why the body could not be decoded, while the checksum may still name its encoded bytes.
+    var codingFailure: DownloadFailure?
     /// What the URLs call the file that were asked since the last one that the host gave.
     var chainNames: [String] = []
     /// Where the redirects led to the bytes that are held: may hold secrets, so that it is never saved.
@@ -104,6 +106,8 @@ final class Download {
     enum BodyEnd {
         case complete
         case failure(DownloadFailure)
+        /// The body cannot be decoded; a checksum tells whether its encoded bytes are the file.
+        case undecodable(DownloadFailure)
         /// What came cannot be told to be the file.
         case contradiction(DownloadFailure)
     }

@@ -22,6 +22,9 @@ extension DownloadEngine {
         {
             download.bodyEnd = .contradiction(failure)
         }
+        if exchange.transfer.isUndecodable, download.record.checksum != nil, case .failed(let failure) = outcome {
+            download.bodyEnd = .undecodable(failure)
+        }
         if plan.byteCount == nil, case .finished = outcome {
             // Only the end of the body tells the length; it is recorded with the finish.
             download.record.entity?.totalByteCount = exchange.nextOffset
@@ -49,6 +52,10 @@ extension DownloadEngine {
         case .failure(let failure):
             download.bodyEnd = nil
             attemptFailed(download, failure)
+        case .undecodable(let failure):
+            stop(download)
+            download.codingFailure = failure
+            fetchEncoded(download)
         case .contradiction(let failure):
             // Not to be gone on from: the next answer would find nothing missing.
             download.record.wastedByteCount += download.partial.heldRanges.byteCount
@@ -122,10 +129,9 @@ extension DownloadEngine {
                 recordFinalizing(download, file, total)
             case .digested where download.record.transfer?.mode == .resumed && !download.hasFetchedAnew:
                 fetchAnew(download)
-            case .digested where download.isDecoded && !download.keepsCoding:
-                download.keepsCoding = true
-                fetchAnew(download)
+            case .digested where download.isDecoded && !download.keepsCoding: fetchEncoded(download)
             case .digested(let digest):
+                if let failure = download.codingFailure { return codingRefused(download, failure) }
                 let message =
                     "the file's \(checksum.algorithm.rawValue) is \(digest.hexadecimal), not \(checksum.value)"
                 download.record.wastedByteCount += total
@@ -139,6 +145,22 @@ extension DownloadEngine {
             default: note(.error, "unexpected answer to a digest", download)
             }
         }
+    }
+
+    /// What a compressed body decodes to is not the file of the checksum: perhaps the encoded bytes are.
+    private func fetchEncoded(_ download: Download) {
+        download.keepsCoding = true
+        fetchAnew(download)
+    }
+
+    /// The checksum does not name the encoded bytes either: the failure is that they could not be decoded.
+    private func codingRefused(_ download: Download, _ failure: DownloadFailure) {
+        download.codingFailure = nil
+        download.keepsCoding = false
+        discardHeld(download)
+        download.record.entity = nil
+        download.lossReason = .encodedResponse
+        attemptFailed(download, failure)
     }
 
     /// The bytes of several responses make a wrong file: perhaps they do not belong together, so all of them are asked for

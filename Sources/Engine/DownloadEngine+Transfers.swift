@@ -151,6 +151,7 @@ extension DownloadEngine {
         }
         download.lossReason = nil
         download.isDecoded = plan.isDecoded
+        if !download.keepsCoding { download.codingFailure = plan.codingFailure }
         if let byteCount = plan.byteCount {
             // Before anything is told of the body: what has come beyond its end is none of it.
             exchange.transfer.limitBody(to: byteCount)

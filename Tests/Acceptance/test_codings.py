@@ -173,6 +173,84 @@ def test_an_archive_by_its_checksum_is_left_alone(
     assert len(server.requests("/f")) == 2
 
 
+UNDECODABLE = [
+    ("gzip", TEXT),
+    ("x-gzip", PACKED[:-9]),
+    ("gzip", PACKED[:-8] + bytes(8)),
+    ("gzip", PACKED[:10] + b"\xff" * 100),
+    ("deflate", TEXT),
+    ("deflate", RAW + b"more"),
+    ("deflate", ZLIB[:-4] + bytes(4)),
+    ("br", TEXT),
+    ("zstd", PACKED),
+    ("compress", TEXT),
+    ("gzip, gzip", PACKED),
+    ("br, gzip", PACKED),
+    ("made-up", TEXT),
+]
+
+
+@pytest.mark.parametrize(("coding", "body"), UNDECODABLE)
+@pytest.mark.parametrize("how", [{}, {"chunked": True}], ids=["length", "chunked"])
+def test_what_cannot_be_decoded_is_left_alone_where_the_checksum_names_it(
+    host: Towline, server: ScriptedServer, work: Path, coding: str, body: bytes, how: dict[str, bool]
+) -> None:
+    server.add("/f", body).default = coded(coding, **how)
+    checksum = {"algorithm": "sha256", "value": sha256(body)}
+    done = fetch(host, server.url("/f"), work / "f", checksum=checksum, retry=NO_RETRY)
+    assert (done["state"], done["totalBytes"]) == ("completed", len(body)), done["error"]
+    assert done["lengthVerified"]
+    assert (work / "f").read_bytes() == body
+    assert len(server.requests("/f")) <= 2
+
+
+@pytest.mark.parametrize(("coding", "body"), UNDECODABLE)
+def test_what_cannot_be_decoded_and_has_another_checksum_fails_as_undecodable(
+    host: Towline, server: ScriptedServer, work: Path, coding: str, body: bytes
+) -> None:
+    server.add("/f", body).default = coded(coding)
+    checksum = {"algorithm": "sha256", "value": "0" * 64}
+    done = fetch(host, server.url("/f"), work / "f", checksum=checksum, retry=NO_RETRY)
+    cut = body == PACKED[:-9]
+    assert (done["state"], done["error"]["kind"]) == ("failed", "incomplete" if cut else "protocol")
+    assert not list(work.iterdir())
+    assert len(server.requests("/f")) <= 2
+
+
+def test_what_cannot_be_decoded_costs_two_requests_a_try(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    server.add("/f", TEXT).default = coded("gzip")
+    checksum = {"algorithm": "sha256", "value": "0" * 64}
+    retry = QUICK_RETRY
+    done = fetch(host, server.url("/f"), work / "f", checksum=checksum, retry=retry)
+    assert (done["state"], done["error"]["kind"]) == ("failed", "protocol")
+    assert len(server.requests("/f")) == 2 * (1 + QUICK_RETRY["maxAttempts"])
+
+
+def test_a_good_answer_after_an_undecodable_one_is_decoded(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    damaged = coded("gzip", body=PACKED[:-8] + bytes(8))
+    server.add("/f", PACKED).then(damaged, damaged, coded("gzip"))
+    server.resources["/f"].default = coded("gzip")
+    checksum = {"algorithm": "sha256", "value": sha256(TEXT)}
+    done = fetch(host, server.url("/f"), work / "f", checksum=checksum, retry=QUICK_RETRY)
+    assert done["state"] == "completed", done["error"]
+    assert (work / "f").read_bytes() == TEXT
+
+
+def test_a_lost_connection_within_a_compressed_body_is_not_taken_for_damage(
+    host: Towline, server: ScriptedServer, work: Path
+) -> None:
+    server.add("/f", PACKED).then(coded("gzip", drop_after=len(PACKED) // 2))
+    server.resources["/f"].default = coded("gzip")
+    checksum = {"algorithm": "sha256", "value": sha256(TEXT)}
+    done = fetch(host, server.url("/f"), work / "f", checksum=checksum, retry=QUICK_RETRY)
+    assert done["state"] == "completed", done["error"]
+    assert len(server.requests("/f")) == 2
+
+
 def test_a_checksum_that_neither_form_has_fails_after_both_were_looked_at(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
