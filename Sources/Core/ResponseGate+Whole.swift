@@ -18,7 +18,7 @@ extension ResponseGate {
         if let refusal = somethingElse(context, entity) { return refusal }
         if compression != nil { entity.totalByteCount = nil }
         let codingFailure = codingFailure(context, head)
-        if let codingFailure, !context.hasChecksum { return .fail(codingFailure) }
+        if let codingFailure, !mayBeTheFile(context, entity) { return .fail(codingFailure) }
         if let tooLarge = sizeFailure(context, totalByteCount: entity.totalByteCount) { return tooLarge }
 
         var fresh = BodyPlan(
@@ -47,6 +47,11 @@ extension ResponseGate {
         let message =
             "The server compressed the file on its way (\(codings.joined(separator: ", "))), though it was asked not to."
         return DownloadFailure(.protocol, message, isRetryable: false, httpStatus: head.status)
+    }
+
+    /// Whether encoded bytes that nothing here decodes could have the checksum, and replace nothing but their like.
+    private static func mayBeTheFile(_ context: GateContext, _ entity: Entity) -> Bool {
+        context.hasChecksum && (context.held.isEmpty || context.entity?.contentEncoding == entity.contentEncoding)
     }
 
     /// A whole body while bytes are held.

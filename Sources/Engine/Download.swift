@@ -50,6 +50,8 @@ final class Download {
     var isDecoded = false
     /// It was that once, and the checksum named other bytes: perhaps it names the compressed ones.
     var keepsCoding = false
+    /// Encoded bytes were compared with the checksum in this process: a server that sends them again costs no more for it.
+    var hasComparedEncoded = false
     /// Why the body could not be decoded, while the checksum may still name its encoded bytes.
     var codingFailure: DownloadFailure?
     /// What the URLs call the file that were asked since the last one that the host gave.
