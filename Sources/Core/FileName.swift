@@ -26,10 +26,15 @@ package enum FileName {
     /// names that Windows reserves, a leading dot or hyphen, or more bytes than the limit; `download` when nothing is left.
     package static func sanitized(_ text: String) -> String { component(text) ?? fallback }
 
-    /// The name with a number before its extension, `name (1).ext`, within the same limit.
+    /// The name with a number before its extension, `name (1).ext`, `name (1).tar.gz`, within the same limit.
     package static func numbered(_ name: String, _ number: Int) -> String {
+        numbered(name, number, byteCount: Limits.fileNameByteCount - partialSuffix.utf8.count)
+    }
+
+    /// The same, with at most `byteCount` bytes.
+    package static func numbered(_ name: String, _ number: Int, byteCount: Int) -> String {
         let (stem, suffix) = split(name)
-        return fitted(stem: stem, suffix: " (\(number))" + suffix)
+        return fitted(stem: stem, suffix: " (\(number))" + suffix, limit: byteCount + partialSuffix.utf8.count)
     }
 
     /// The name cut, before its extension, so that with the partial's suffix it has at most `limit` bytes; as it is if it fits.

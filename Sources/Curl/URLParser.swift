@@ -22,6 +22,30 @@ package enum URLParser {
         return try handle.parsed()
     }
 
+    /// As `parse`, for a URL that is to be kept: also tells it without its userinfo, and that as it was given, nil where
+    /// it is absent or empty.
+    package static func separate(
+        _ text: String
+    ) throws(URLError) -> (parsed: ParsedURL, url: String, userInfo: String?) {
+        let parsed = try parse(text)
+        let parts = URLUserInfo.split(text)
+        guard let userInfo = parts.userInfo else {
+            if parsed.hasUserInfo { throw URLError(.badUserInfo, "the part before the @ is malformed") }
+            return (parsed, text, nil)
+        }
+        // Both readings must agree on what is host and what is not.
+        let bare = try parse(parts.url)
+        if bare.hasUserInfo || bare.absoluteString != parsed.absoluteString {
+            throw URLError(.badUserInfo, "the part before the @ is malformed")
+        }
+        return (bare, parts.url, userInfo.isEmpty ? nil : userInfo)
+    }
+
+    /// Name and password of what `separate` told.
+    package static func credentials(_ userInfo: String) -> ParsedURL.UserInfo? {
+        (try? parse("http://\(userInfo)@h"))?.userInfo
+    }
+
     /// Resolves a `Location` value against the URL that answered with it (RFC 3986, 5.2).
     ///
     /// Blanks inside it are encoded, as servers send them; the fragment is stripped.  The empty reference that is left of

@@ -10,6 +10,8 @@ final class Download {
     var record: DownloadRecord
     let options: DownloadOptions
     var headers: [HeaderField]
+    /// The credentials that came with the URL.
+    var userInfo: ParsedURL.UserInfo?
     /// The URL asked for; nil when the record's is not usable.
     var source: ParsedURL?
     var phase: DownloadPhase?
@@ -120,6 +122,7 @@ final class Download {
         self.source = source
         options = OptionsText.decode(record.optionsText)
         headers = OptionsText.decodeHeaders(record.headersText)
+        userInfo = URLUserInfo.kept(in: record.headersText).flatMap { URLParser.credentials($0) }
     }
 
     /// What is left is the disk's part: another source would change nothing.

@@ -83,7 +83,7 @@ extension DownloadEngine {
         let bare = location.last == "?" ? location : String(location.prefix { $0 != "?" })
         let data = ResumeData(
             url: bare,
-            isURLWhole: bare == location && parsed?.hasUserInfo == false,
+            isURLWhole: bare == location && parsed != nil && URLUserInfo.kept(in: record.headersText) == nil,
             path: record.path,
             directory: record.requestedDirectory,
             options: options,

@@ -92,7 +92,7 @@ extension DownloadEngine {
         let range = asked.map { "bytes=\($0.fieldValue)" }
         download.trail.beginAttempt(atUnixMilliseconds: unixMilliseconds(), requestedRange: range)
         if !isNextPart { change(download, phase: .connecting) }
-        send(download, to: source, userInfo: source.userInfo, headers: download.headers, hopCount: 0, asked: asked)
+        send(download, to: source, userInfo: download.userInfo, headers: download.headers, hopCount: 0, asked: asked)
     }
 
     /// Makes one request of a chain and hands it to libcurl.
@@ -104,6 +104,8 @@ extension DownloadEngine {
         hopCount: Int,
         asked: RangeRequest?
     ) {
+        // A redirect is followed: what ended was one request of the attempt.
+        download.trail.updateAttempt { $0.endedAtUnixMilliseconds = nil }
         let tag = nextTransferTag
         nextTransferTag += 1
         let request = TransferRequest(

@@ -18,7 +18,7 @@ extension DownloadEngine {
         let run = StartRun(place: starts.take(), request: request, reply: reply)
         if isSuspended { return refuse(run, .shuttingDown) }
         do throws(URLError) {
-            _ = try URLParser.parse(request.url)
+            (_, run.url, run.userInfo) = try URLParser.separate(request.url)
         } catch {
             return refuse(run, .unsupportedURL(message: error.message))
         }
@@ -53,9 +53,10 @@ extension DownloadEngine {
     }
 
     private func decide(_ run: StartRun, mayAsk: Bool) {
-        var record = newRecord(run.request)
+        var record = newRecord(run)
         addHeld(run, to: &record)
-        var candidate = StartCandidate(record: record, isIDGiven: run.request.id != nil)
+        var candidate = StartCandidate(
+            record: record, isIDGiven: run.request.id != nil, givenURL: run.request.url)
         // A destination that is of no use now may still belong to a download that the request means.
         candidate.mayInsert = run.refusal == nil
         submit(.start(candidate)) { [self] outcome in
@@ -107,10 +108,11 @@ extension DownloadEngine {
     }
 
     /// The record that the request makes if nothing stands in its way.
-    private func newRecord(_ request: StartRequest) -> DownloadRecord {
+    private func newRecord(_ run: StartRun) -> DownloadRecord {
+        let request = run.request
         var record = DownloadRecord(
             id: request.id ?? newID(),
-            url: request.url,
+            url: run.url,
             state: request.startsPaused ? .paused : .queued,
             reason: request.startsPaused ? .user : nil,
             intent: request.startsPaused ? .paused : .run,
@@ -127,7 +129,8 @@ extension DownloadEngine {
         record.checksum = request.options.checksum
         record.priority = request.options.priority
         record.optionsText = OptionsText.encode(request.options)
-        record.headersText = OptionsText.encode(request.options.headers)
+        let headersText = OptionsText.encode(request.options.headers)
+        record.headersText = URLUserInfo.keeping(run.userInfo, in: headersText)
         record.metadataText = request.metadataText
         record.owner = store.session.number
         return record
@@ -219,6 +222,9 @@ final class StartRun {
     let place: UInt64
     let request: StartRequest
     let reply: DownloadEngine.Reply<StartAnswer>
+    /// The URL without its userinfo, and that.
+    var url = ""
+    var userInfo: String?
     /// The destination as it was found.
     var status: DestinationStatus?
     /// Why no new download may go there.

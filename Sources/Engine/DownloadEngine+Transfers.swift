@@ -248,6 +248,7 @@ extension DownloadEngine {
     func dropExchange(_ download: Download) {
         guard let exchange = download.exchange else { return }
         download.record.transferredByteCount = download.transferredByteCount
+        download.trail.updateAttempt { $0.endedAtUnixMilliseconds = unixMilliseconds() }
         download.exchange = nil
         download.peers = exchange.transfer.peers
         transferring[exchange.transfer.tag] = nil

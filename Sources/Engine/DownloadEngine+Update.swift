@@ -35,9 +35,10 @@ extension DownloadEngine {
         pipeline.append(
             .run { [self] in
                 if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
+                var source: NewSource?
                 if let url = update.url {
                     do throws(URLError) {
-                        _ = try URLParser.parse(url)
+                        source = NewSource(try URLParser.separate(url), givenURL: url)
                     } catch {
                         return answer { reply(.failure(.unsupportedURL(message: error.message))) }
                     }
@@ -45,7 +46,7 @@ extension DownloadEngine {
                 pipeline.block()
                 find(id) { [self] result in
                     switch result {
-                    case .success(let download): apply(update, to: download, reply)
+                    case .success(let download): apply(update, source, to: download, reply)
                     case .failure(let error): endUpdate { reply(.failure(error)) }
                     }
                 }
@@ -81,21 +82,16 @@ extension DownloadEngine {
         }
     }
 
-    private func apply(_ update: DownloadUpdate, to download: Download, _ reply: @escaping Reply<DownloadSnapshot>) {
-        let isNewURL = update.url.map { $0 != download.record.url } ?? false
+    private func apply(
+        _ update: DownloadUpdate, _ source: NewSource?, to download: Download,
+        _ reply: @escaping Reply<DownloadSnapshot>
+    ) {
+        let isNewURL = source.map { set($0, of: download) } ?? false
         let isNewSource = isNewURL || update.headers != nil
-        if let url = update.url {
-            download.record.url = url
-            download.source = try? URLParser.parse(url)
-            if isNewURL {
-                // Where the old one led says nothing of the new one.
-                download.earlierLocation = nil
-                download.record.finalURL = nil
-            }
-        }
         if let headers = update.headers {
             download.headers = headers
-            download.record.headersText = OptionsText.encode(headers)
+            let userInfo = URLUserInfo.kept(in: download.record.headersText)
+            download.record.headersText = URLUserInfo.keeping(userInfo, in: OptionsText.encode(headers))
         }
         if let priority = update.priority {
             download.record.priority = priority
@@ -117,6 +113,26 @@ extension DownloadEngine {
             limitQuietWait(download, nanoseconds: Self.quietLimitNanoseconds)
         default: endUpdate(download, reply)
         }
+    }
+
+    /// Another source, or other credentials for it; false when neither is new.
+    ///
+    /// Credentials that came with a URL stay with its origin until another comes for it; an empty userinfo (`//@`) drops them.
+    private func set(_ source: NewSource, of download: Download) -> Bool {
+        let known = URLUserInfo.kept(in: download.record.headersText)
+        let isSameOrigin = source.parsed.origin == download.source?.origin
+        let userInfo = source.userInfo ?? (isSameOrigin && !source.dropsUserInfo ? known : nil)
+        let isNewURL = source.url != download.record.url
+        if isNewURL {
+            // Where the old one led says nothing of the new one.
+            download.earlierLocation = nil
+            download.record.finalURL = nil
+        }
+        download.record.url = source.url
+        download.source = source.parsed
+        download.userInfo = userInfo.flatMap { URLParser.credentials($0) }
+        download.record.headersText = URLUserInfo.keeping(userInfo, in: download.record.headersText)
+        return isNewURL || userInfo != known
     }
 
     /// Lets it ask at its new source, when its turn comes.
@@ -145,5 +161,21 @@ extension DownloadEngine {
             }
             reply(.success(asCommitted(snapshot)))
         }
+    }
+}
+
+/// A URL to go on with.
+private struct NewSource {
+    let parsed: ParsedURL
+    let url: String
+    let userInfo: String?
+    /// The URL has an `@` with nothing before it.
+    let dropsUserInfo: Bool
+
+    init(_ parts: (parsed: ParsedURL, url: String, userInfo: String?), givenURL: String) {
+        parsed = parts.parsed
+        url = parts.url
+        userInfo = parts.userInfo
+        dropsUserInfo = parts.userInfo == nil && parts.url != givenURL
     }
 }

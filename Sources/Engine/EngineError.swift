@@ -22,7 +22,6 @@ package enum EngineError: Error, Equatable, Sendable {
     case idConflict(id: String, differs: [String])
     case unsupportedURL(message: String)
     case limitExceeded(limit: String, maximum: Int64)
-    case insufficientSpace(path: String, neededByteCount: Int64, availableByteCount: Int64)
     case permissionDenied(path: String)
     /// It lies in none of the directories that files may lie in.
     case outsideRoots(path: String)

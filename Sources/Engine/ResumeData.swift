@@ -68,6 +68,7 @@ extension ResumeData {
         case options
         case ifExists
         case checksum
+        case priority
         case name
         case total
         case etag
@@ -116,6 +117,7 @@ extension ResumeData {
         case .options: OptionsText.encode(options)
         case .ifExists: options.ifExists.rawValue
         case .checksum: options.checksum.map { "\($0.algorithm.rawValue):\($0.value)" }
+        case .priority: options.priority == 0 ? nil : String(options.priority)
         case .name: suggestedFileName
         case .total: entity?.totalByteCount.map { String($0) }
         case .etag: entity?.etag

@@ -78,6 +78,7 @@ private struct Values {
             throw ResumeDataError(message: "\(error.name.rawValue): \(error.problem)")
         }
         options.ifExists = values[.ifExists].flatMap { IfExists(rawValue: $0) } ?? .error
+        options.priority = try integer(.priority, Limits.priority) ?? 0
         guard let text = values[.checksum] else { return options }
         let parts = text.split(separator: ":")
         guard parts.count == 2, let algorithm = Checksum.Algorithm(rawValue: String(parts[0])),

@@ -56,11 +56,18 @@ package enum Message: Equatable, Sendable {
         }
     }
 
+    /// True for the members of a request, and for those by which libraries carry their own things, tracing above all
+    /// (W3C Trace Context and Baggage): these are ignored.
+    private static func isMember(_ key: String) -> Bool {
+        ["jsonrpc", "id", "method", "params", "meta", "traceparent", "tracestate", "baggage"].contains(key)
+            || key.hasPrefix("_")
+    }
+
     private static func call(in object: JSONObject) throws(RPCError) -> (method: String, params: Parameters) {
         guard object["jsonrpc"] == "2.0" else {
             throw .invalidRequest("The member jsonrpc must be the string \"2.0\".")
         }
-        for key in object.keys where !["jsonrpc", "id", "method", "params"].contains(key) {
+        for key in object.keys where !isMember(key) {
             throw .invalidRequest("A request has no member \(quoted(key)).")
         }
         guard let method = object["method"]?.string else {

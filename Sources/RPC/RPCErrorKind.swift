@@ -18,7 +18,6 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
     case idConflict
     case unsupportedUrl
     case limitExceeded
-    case insufficientSpace
     case permissionDenied
     case storageFailure
     case lockedElsewhere
@@ -41,7 +40,6 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         case .idConflict: 1004
         case .unsupportedUrl: 1005
         case .limitExceeded: 1006
-        case .insufficientSpace: 1007
         case .permissionDenied: 1008
         case .storageFailure: 1009
         case .lockedElsewhere: 1010
@@ -57,7 +55,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
     /// True when the same request, unchanged, may succeed later.
     package var isRetryable: Bool {
         switch self {
-        case .requestCancelled, .insufficientSpace, .storageFailure, .lockedElsewhere, .shuttingDown: true
+        case .requestCancelled, .storageFailure, .lockedElsewhere, .shuttingDown: true
         case .parseError, .invalidRequest, .messageTooLarge, .methodNotFound, .invalidParams, .internalError,
             .downloadNotFound, .invalidState, .destinationConflict, .idConflict, .unsupportedUrl, .limitExceeded,
             .permissionDenied, .cursorExpired, .resumeDataUnusable:
@@ -81,11 +79,10 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         case .idConflict: "The id belongs to a download that was started with other parameters."
         case .unsupportedUrl: "The URL is malformed, or its scheme is not http or https."
         case .limitExceeded: "Something is longer or more than its limit, which data.limit names."
-        case .insufficientSpace: "The volume has not enough room for the download."
         case .permissionDenied: "The system, or --root, does not let the service write there."
         case .storageFailure: "The state store or the disk failed."
         case .lockedElsewhere: "A process that is alive owns the download."
-        case .cursorExpired: "The cursor does not belong to this list, or is too old."
+        case .cursorExpired: "The cursor is of another list, or the revision of changedSince is too old."
         case .shuttingDown: "The service is about to exit and takes no more requests."
         case .resumeDataUnusable: "The partial file of the resume data cannot be taken over; data.reason says why."
         }
@@ -108,11 +105,10 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
             "Choose another id, or send the parameters of the first start; data.differs names what differs."
         case .unsupportedUrl: "Mend the URL."
         case .limitExceeded: "Stay within the limit."
-        case .insufficientSpace: "Make room, or choose another volume, and try again."
         case .permissionDenied: "Choose another path, or change its permissions."
         case .storageFailure: "Try again; if it stays, look at the disk and the service's log."
         case .lockedElsewhere: "Ask the process that owns it, or wait until it ends."
-        case .cursorExpired: "List again from the start."
+        case .cursorExpired: "List again without the parameter that data.path names."
         case .shuttingDown: "Start the service anew and send the request again."
         case .resumeDataUnusable:
             "partialInUse: pause or end the download that has it, try again; otherwise start without resumeData."

@@ -31,7 +31,7 @@ package enum RequestID: Sendable {
         case .string:
             throw .messageLimitExceeded(
                 "The id is longer than \(RequestID.maximumByteCount) bytes.",
-                name: "id", maximum: RequestID.maximumByteCount
+                name: "requestIdBytes", maximum: RequestID.maximumByteCount
             )
         case .integer, .real:
             throw .invalidRequest("A number as id must be within ±2^53.")

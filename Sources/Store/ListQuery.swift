@@ -123,13 +123,13 @@ struct ListCursor: Equatable {
             .joined(separator: ".")
     }
 
-    /// Nil for anything but a cursor of that query.
-    init?(_ text: String, for query: ListQuery) {
+    /// Nil for anything but a cursor, be it of another query.
+    init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard text.utf8.count <= 64, parts.count == 3,
             let position = Int64(parts[0], radix: 36), position >= 0,
             let revision = Int64(parts[1], radix: 36), revision >= 0,
-            let fingerprint = UInt64(parts[2], radix: 36), fingerprint == query.fingerprint
+            let fingerprint = UInt64(parts[2], radix: 36)
         else { return nil }
         self.init(position: position, revision: revision, fingerprint: fingerprint)
     }

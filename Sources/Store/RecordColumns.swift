@@ -229,6 +229,11 @@ extension Statement {
         }
         record.sequence = integer(RecordColumn.sequence.rawValue)
         record.revision = integer(RecordColumn.revision.rawValue)
+        // Earlier versions kept the userinfo in the URL, and told it.
+        if case (let bare, let userInfo?) = URLUserInfo.split(record.url) {
+            record.url = bare
+            record.headersText = URLUserInfo.keeping(userInfo, in: record.headersText)
+        }
         record.keepWithinLimits()
         return record
     }

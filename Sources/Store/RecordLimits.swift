@@ -74,7 +74,7 @@ extension DownloadRecord {
         // A numbered name may be longer by a little than what was asked for.
         return url.utf8.count <= Limits.urlByteCount
             && paths.allSatisfy { ($0?.utf8.count ?? 0) <= Limits.pathByteCount + Limits.fileNameByteCount }
-            && headersText.utf8.count <= Limits.requestHeadersByteCount
+            && headersText.utf8.count <= Limits.requestHeadersByteCount + Limits.urlByteCount
             && optionsText.utf8.count <= 2 * Limits.entityFieldByteCount
     }
 }

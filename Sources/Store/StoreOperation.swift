@@ -8,10 +8,13 @@ package struct StartCandidate: Sendable {
     package var isIDGiven: Bool
     /// False to find only: `.absent` where it would have been inserted.
     package var mayInsert = true
+    /// The URL with its userinfo, as records of earlier versions have it.
+    package var givenURL: String
 
-    package init(record: DownloadRecord, isIDGiven: Bool) {
+    package init(record: DownloadRecord, isIDGiven: Bool, givenURL: String? = nil) {
         self.record = record
         self.isIDGiven = isIDGiven
+        self.givenURL = givenURL ?? record.url
     }
 }
 

@@ -14,7 +14,7 @@ extension StoreWorker {
             if candidate.isIDGiven && differences.isEmpty { return try join(existing) }
             return .idConflict(load(existing), differs: differences)
         }
-        if !candidate.isIDGiven, let same = try sameDownload(record) {
+        if !candidate.isIDGiven, let same = try sameDownload(record, givenURL: candidate.givenURL) {
             // Another checksum must not be ignored: the caller would take the file for one that passed it.
             if record.checksum != nil, record.checksum != same.checksum {
                 return .idConflict(load(same), differs: [.checksum])
@@ -37,8 +37,15 @@ extension StoreWorker {
     }
 
     /// The download, not final, that a start without an id means.
-    private func sameDownload(_ record: DownloadRecord) throws(StoreError) -> DownloadRecord? {
+    private func sameDownload(
+        _ record: DownloadRecord, givenURL: String
+    ) throws(StoreError) -> DownloadRecord? {
         if let same = try table.find(destinationKey: record.destinationKey, url: record.url) { return same }
+        if givenURL != record.url,
+            let same = try table.find(destinationKey: record.destinationKey, url: givenURL)
+        {
+            return same
+        }
         guard let path = record.path, let holder = try table.find(holding: path), holder.url == record.url else {
             return nil
         }

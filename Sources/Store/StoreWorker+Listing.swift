@@ -5,7 +5,8 @@ extension StoreWorker {
     func list(_ query: ListQuery) throws(StoreError) -> StoreOutcome {
         var cursor: ListCursor?
         if let text = query.cursor {
-            guard let parsed = ListCursor(text, for: query) else { return .invalidCursor }
+            guard let parsed = ListCursor(text) else { return .invalidCursor }
+            guard parsed.fingerprint == query.fingerprint else { return .cursorExpired }
             cursor = parsed
         }
         // A cursor of this database never lies in its future: one that does is from a database that was set aside.

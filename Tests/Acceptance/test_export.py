@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fixtures import Launcher
-from scripted_server import ScriptedServer
+from scripted_server import Behaviour, ScriptedServer
 from support import MIB, Held, finish, forged, resume_start, sha256
 from towline_client import JSON, Towline
 
@@ -280,3 +280,44 @@ def test_without_a_key_for_the_user_a_text_serves_its_state_directory(
     assert (work / "f.towline").exists()
     answer = host.call("start", resumeData=text)
     assert (answer["resumed"], answer["download"]["receivedBytes"]) == (True, held.after)
+
+
+def test_the_options_go_along(launch: Launcher, held: Held, work: Path) -> None:
+    """All that `start` takes beside what is left out on purpose: headers, metadata and events."""
+    options: JSON = {
+        "priority": -7,
+        "ifExists": "overwrite",
+        "checksum": {"algorithm": "sha256", "value": sha256(held.data)},
+    }
+    _, text = exported(launch(), held, work / "f", **options)
+    second = launch(state=work / "b")
+    taken = second.call("start", resumeData=text, startPaused=True)["download"]
+    assert {name: taken[name] for name in ("priority", "checksum")} == {
+        name: options[name] for name in ("priority", "checksum")
+    }
+    # Once more, out of the second process.
+    third = launch(state=work / "c")
+    again = second.call("export", id=taken["id"])["resumeData"]
+    assert third.call("start", resumeData=again, startPaused=True)["download"]["priority"] == -7
+
+
+def test_what_is_given_goes_before_what_came_along(launch: Launcher, held: Held, work: Path) -> None:
+    _, text = exported(launch(), held, work / "f", priority=9)
+    second = launch(state=work / "b")
+    assert second.call("start", resumeData=text, priority=0, startPaused=True)["download"]["priority"] == 0
+
+
+def test_background_goes_along(launch: Launcher, held: Held, server: ScriptedServer, work: Path) -> None:
+    _, text = exported(launch(), held, work / "f", background=True)
+    other = Held(server, "/other")
+    held.resource.default = Behaviour(hold_after=0, gate=other.gate)
+    second = launch(state=work / "b")
+    second.call("initialize")
+    download_id = second.call("start", resumeData=text)["download"]["id"]
+    server.wait_requests("/held", 2)
+    second.close_stdin()
+    other.gate.set()
+    # Its host is gone, and it goes on.
+    assert second.wait_exit() == 0
+    third = launch(state=work / "b")
+    assert third.call("get", id=download_id)["download"]["state"] == "completed"

@@ -58,7 +58,7 @@ def test_a_file_name_that_is_too_long_tells_the_limit(
         ("fileName", {"fileName": name}),
     ]:
         data = refused(host, url, member, **params)
-        assert (data.get("limit"), data.get("maximum")) == (f"params.{member}", NAME_LIMIT)
+        assert (data.get("limit"), data.get("maximum")) == ("fileNameBytes", NAME_LIMIT)
 
 
 @pytest.mark.parametrize("member", ["path", "fileName"])
@@ -115,3 +115,55 @@ def test_a_clients_own_name_may_begin_as_it_likes(host: Towline, server: Scripte
     server.add("/f", b"x")
     started = host.call("start", url=server.url("/f"), directory=str(work), fileName="-rf")
     assert finish(host, started["download"]["id"])["path"] == str(work / "-rf")
+
+
+NUMBERED = [
+    ("a.tar.gz", "a (1).tar.gz"),
+    ("a.TAR.zst", "a (1).TAR.zst"),
+    ("a.b.gz", "a.b (1).gz"),
+    ("a", "a (1)"),
+    ("a (1).txt", "a (1) (1).txt"),
+    (".hidden", ".hidden (1)"),
+    ("a.not an extension at all", "a.not an extension at all (1)"),
+    ("n" * 225 + ".tar.gz", "n" * 221 + " (1).tar.gz"),
+    ("é.tar.xz", "é (1).tar.xz"),
+]
+
+
+@pytest.mark.parametrize(("name", "numbered"), NUMBERED)
+@pytest.mark.parametrize("way", ["path", "fileName"])
+def test_rename_counts_before_the_whole_ending(
+    host: Towline, server: ScriptedServer, work: Path, name: str, numbered: str, way: str
+) -> None:
+    server.add("/f", b"new")
+    (work / name).write_bytes(b"old")
+    where = {"path": str(work / name)} if way == "path" else {"directory": str(work), "fileName": name}
+    started = host.call("start", url=server.url("/f"), ifExists="rename", **where)
+    done = finish(host, started["download"]["id"])
+    if len(name) > 200:
+        # Where a name has to give way, it does so before the number.
+        assert Path(done["path"]).name.endswith(" (1).tar.gz")
+    else:
+        assert Path(done["path"]).name == numbered
+    assert Path(done["path"]).read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("name", ["a.tar.gz", "a.b.gz", "a", "data.tar.bz2"])
+def test_so_does_the_name_that_the_server_gives(
+    host: Towline, server: ScriptedServer, work: Path, name: str
+) -> None:
+    server.add(f"/{name}", b"new")
+    paths = []
+    for _ in range(3):
+        started = host.call("start", url=server.url(f"/{name}"), directory=str(work), ifExists="rename")
+        paths.append(Path(finish(host, started["download"]["id"])["path"]).name)
+        (work / "sub").mkdir(exist_ok=True)
+    (work / "sub" / name).write_bytes(b"old")
+    for _ in range(2):
+        started = host.call(
+            "start", url=server.url(f"/{name}"), path=str(work / "sub" / name), ifExists="rename"
+        )
+        paths.append(Path(finish(host, started["download"]["id"])["path"]).name)
+    # One numbering, whoever gave the name.
+    assert paths[1:3] == paths[3:5]
+    assert paths[0] == name

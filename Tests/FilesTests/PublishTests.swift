@@ -78,11 +78,11 @@ import Testing
     @Test func `numbered takes the first name that is free`() throws {
         try withWorkshop { shop in
             try shop.put("0", at: "a.tar.gz")
-            try shop.put("1", at: "a.tar (1).gz")
-            #expect(symlink(shop.path("nowhere"), shop.path("a.tar (2).gz")) == 0)
+            try shop.put("1", at: "a (1).tar.gz")
+            #expect(symlink(shop.path("nowhere"), shop.path("a (2).tar.gz")) == 0)
             let file = try shop.create("a.tar.gz.towline", "new")
             let published = try publish(file, as: "a.tar.gz", .numbered, in: shop).published()
-            #expect(published.path == shop.path("a.tar (3).gz"))
+            #expect(published.path == shop.path("a (3).tar.gz"))
             #expect(try publish(file, as: "a.tar.gz", .numbered, in: shop).published() == published)
         }
     }

@@ -23,7 +23,7 @@ README = PROTOCOL / "README.md"
 #: stands for members that an example leaves out
 ELLIPSIS = "…"
 #: the notifications that clients send
-CLIENT_NOTIFICATIONS = {"initialized", "exit", "$/cancelRequest"}
+CLIENT_NOTIFICATIONS = {"initialized", "exit", "$/cancelRequest", "window/workDoneProgress/cancel"}
 #: members whose value an example shows exactly; of others only the kind
 EXACT = {
     *("jsonrpc", "id", "method", "code", "kind", "retryable", "state", "reason", "phase", "owner", "created"),

@@ -76,7 +76,6 @@ import Testing
         (.idConflict(id: "a", differs: ["url"]), .idConflict),
         (.unsupportedURL(message: "m"), .unsupportedUrl),
         (.limitExceeded(limit: "downloads", maximum: 1), .limitExceeded),
-        (.insufficientSpace(path: "/p", neededByteCount: 2, availableByteCount: 1), .insufficientSpace),
         (.permissionDenied(path: "/p"), .permissionDenied),
         (.storageFailure(message: "m"), .storageFailure),
         (.lockedElsewhere(id: "a"), .lockedElsewhere),

@@ -151,10 +151,14 @@ import Testing
     @Test func `a cursor of another query or of nobody is refused`() throws {
         let (client, _) = try filled(3)
         let cursor = try #require(try client.page(ListQuery(limit: 1)).nextCursor)
-        let wrong = [
+        let others = [
             ListQuery(states: [.queued], limit: 1, cursor: cursor), ListQuery(changedSince: 0, cursor: cursor),
-            ListQuery(ids: ["a"], cursor: cursor), ListQuery(cursor: ""), ListQuery(cursor: "1.2"),
-            ListQuery(cursor: cursor + "x"), ListQuery(cursor: "-1" + cursor.dropFirst()),
+            ListQuery(ids: ["a"], cursor: cursor),
+        ]
+        for query in others { #expect(try client.perform(.list(query)) == .cursorExpired, "\(query)") }
+        let wrong = [
+            ListQuery(cursor: ""), ListQuery(cursor: cursor + "x"), ListQuery(cursor: "1.2"),
+            ListQuery(cursor: "-1" + cursor.dropFirst()),
             ListQuery(cursor: String(repeating: "1", count: 10_000)), ListQuery(cursor: "\u{0}.\u{0}.\u{0}"),
         ]
         for query in wrong { #expect(try client.perform(.list(query)) == .invalidCursor, "\(query)") }

@@ -8,15 +8,15 @@ extension RPCError {
     init(_ error: ParameterError) {
         var extra: JSONObject = ["path": .string(error.path)]
         if let limit = error.limit {
-            extra["limit"] = .string(error.path)
-            extra["maximum"] = .integer(limit)
+            extra["limit"] = .string(limit.name)
+            extra["maximum"] = .integer(limit.maximum)
         }
         self = .invalidParams(error.message, extra: extra)
     }
 
     /// A parameter that breaks a rule no schema can say.
-    static func parameter(_ path: String, _ problem: String) -> RPCError {
-        RPCError(ParameterError(path: path.isEmpty ? "params" : "params.\(path)", problem: problem))
+    static func parameter(_ path: String, _ problem: String, limit: NamedLimit? = nil) -> RPCError {
+        RPCError(ParameterError(path: path.isEmpty ? "params" : "params.\(path)", problem: problem, limit: limit))
     }
 
     static let shuttingDown = RPCError(.shuttingDown, "The service is shutting down.")
@@ -84,11 +84,9 @@ extension RPCError {
                 extra: ["limit": .string(limit), "maximum": .integer(maximum)]
             )
         case .invalidCursor: self = .parameter("cursor", "not a cursor of this service")
-        case .cursorExpired: self.init(.cursorExpired, "The cursor has expired: list again without one.")
+        case .cursorExpired: self = .cursorExpired(at: "cursor")
         case .shuttingDown: self = .shuttingDown
         case .storageFailure(let message): self.init(.storageFailure, message)
-        case .insufficientSpace(let path, let needed, let available):
-            self = .insufficientSpace(path: path, neededByteCount: needed, availableByteCount: available)
         case .permissionDenied(let path): self = .permissionDenied(path: path)
         case .outsideRoots(let path): self = .outsideRoots(path: path)
         case .lockedElsewhere(let id):
@@ -105,7 +103,18 @@ extension RPCError {
         let expected = isPath ? "at most \(maximum) bytes in all" : "names of at most \(maximum) bytes there"
         let problem = "expected \(expected), the suffix .towline of the partial file included: \(oneLine(path))"
         let parameter = member.isEmpty ? "params" : "params.\(member)"
-        self.init(ParameterError(path: parameter, problem: problem, limit: Int64(maximum)))
+        let limit = NamedLimit(name: isPath ? "pathBytes" : "fileNameBytes", maximum: Int64(maximum))
+        self.init(ParameterError(path: parameter, problem: problem, limit: limit))
+    }
+
+    /// A cursor or a revision that names no place in the list any more; says what to leave out.
+    static func cursorExpired(at member: String) -> RPCError {
+        let problem =
+            member == "cursor"
+            ? "belongs to a list with other states, ids or changedSince, or to another database: list again without it"
+            : "is too old, or a revision of another database: list again without it"
+        let path = "params.\(member)"
+        return RPCError(.cursorExpired, "\(path): \(problem)", extra: ["path": .string(path)])
     }
 
     static func permissionDenied(path: String) -> RPCError {
@@ -117,22 +126,6 @@ extension RPCError {
             .permissionDenied,
             "Outside of the directories that --root allows: \(oneLine(path))",
             extra: ["path": .string(path)]
-        )
-    }
-
-    private static func insufficientSpace(
-        path: String,
-        neededByteCount: Int64,
-        availableByteCount: Int64
-    ) -> RPCError {
-        RPCError(
-            .insufficientSpace,
-            "Too little space for \(oneLine(path)): \(neededByteCount) bytes needed, \(availableByteCount) available.",
-            extra: [
-                "path": .string(path),
-                "neededBytes": .integer(neededByteCount),
-                "availableBytes": .integer(availableByteCount),
-            ]
         )
     }
 }

@@ -149,6 +149,11 @@ extension Session {
         for wait in waits.all.values where wait.call.id == requestID { fail(wait, .requestCancelled) }
     }
 
+    /// The same, by the token that it gave for the progress.
+    func cancelWaits(workDoneToken: JSONValue) {
+        for wait in waits.all.values where wait.token == workDoneToken { fail(wait, .requestCancelled) }
+    }
+
     /// True when no wait can end without somebody's help.
     func areWaitsStuck(now: Int64) -> Bool {
         waits.all.values.allSatisfy { wait in

@@ -29,8 +29,8 @@ extension MethodDescription {
             Member("initializationOptions", .anything, "Where editors put what is meant for the service.")
         ],
         takesUnknownParameters: true,
-        resultName: "info",
-        result: .component(Components.info),
+        resultName: "initialization",
+        result: .component(Components.initialization),
         handle: initializeSession
     )
 }
@@ -61,8 +61,17 @@ private func initializeSession(
     if let interval = option("progressIntervalMs")?.integer { session.progressIntervalMilliseconds = interval }
     if let host = option("processId")?.integer.flatMap(HostProcess.init) { session.watch.watch(host) }
     if option("resumeInterrupted")?.bool == true {
-        session.resumeInterrupted(engine) { session.answerInOrder(call, engine) { session.encodedInfo() } }
+        session.resumeInterrupted(engine) { session.answerInOrder(call, engine) { session.encodedInitialization() } }
     } else {
-        session.answerInOrder(call, engine) { session.encodedInfo() }
+        session.answerInOrder(call, engine) { session.encodedInitialization() }
+    }
+}
+
+extension Session {
+    /// What `info` answers, with the name and version where the Language Server Protocol has them.
+    fileprivate func encodedInitialization() -> JSONObject {
+        var result = encodedInfo()
+        result["serverInfo"] = ["name": "towline", "version": .string(configuration.version)]
+        return result
     }
 }

@@ -64,6 +64,8 @@ private func listDownloads(
     let seq = session.seq
     engine.list(request) { result in
         switch result {
+        case .failure(.cursorExpired):
+            session.fail(call, .cursorExpired(at: params["cursor"] == nil ? "changedSince" : "cursor"))
         case .failure(let error): session.fail(call, RPCError(error))
         case .success(let answer):
             var page = ListPage(answer, fields: fields)

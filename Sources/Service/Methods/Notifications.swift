@@ -48,7 +48,9 @@ extension NotificationDescription {
                         Member("title", .text, "With begin."),
                         Member("message", .text, "In words."),
                         Member("percentage", .integer(0...100), "If the length is known."),
-                        Member("cancellable", .boolean, "With begin: $/cancelRequest ends the wait."),
+                        Member(
+                            "cancellable", .boolean,
+                            "With begin: $/cancelRequest and window/workDoneProgress/cancel end the wait."),
                     ],
                     isClosed: false
                 ),
@@ -92,6 +94,18 @@ extension NotificationDescription {
             // A wait that was read just before may not have begun yet.
             guard let value = params["id"], let id = try? RequestID(value) else { return }
             engine.afterEarlierRequests { session.cancelWait(requestID: id) }
+        }
+    )
+
+    static let cancelWorkDone = NotificationDescription(
+        name: "window/workDoneProgress/cancel",
+        summary: "The client does not want the answer to the wait with this workDoneToken; as $/cancelRequest.",
+        direction: .toService,
+        parameters: [Member("token", Parameter.token, "The wait's workDoneToken.", isRequired: true)],
+        takesUnknownParameters: true,
+        handle: { session, params, engine in
+            guard let token = params["token"] else { return }
+            engine.afterEarlierRequests { session.cancelWaits(workDoneToken: token) }
         }
     )
 }

@@ -27,7 +27,8 @@ extension DownloadOptions {
         do throws(HeaderViolation) {
             try HeaderRules.validate(headers)
         } catch {
-            throw .parameter(path, error.message)
+            let bytes = NamedLimit(name: "headersBytes", maximum: Int64(Limits.requestHeadersByteCount))
+            throw .parameter(path, error.message, limit: error.rule == .tooLarge ? bytes : nil)
         }
     }
 

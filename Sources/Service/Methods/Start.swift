@@ -11,12 +11,14 @@ extension MethodDescription {
         parameters: [
             Member(
                 "url",
-                .string(TextRule(1...Limits.urlByteCount)),
+                Parameter.url,
                 "What to download: http or https. Required unless resumeData holds all of it."
             ),
             Member("path", Parameter.path, "The finished file; relative to the service's working directory."),
             Member("directory", Parameter.path, "Where a file goes whose name the response suggests."),
-            Member("fileName", .string(TextRule(1...fileNameByteCount)), "The name in that directory."),
+            Member(
+                "fileName", .string(TextRule(1...maxFileNameByteCount, limit: "fileNameBytes")),
+                "The name in that directory."),
             Member("id", Parameter.id, "The client's own id; makes the request safe to repeat."),
             Member("checksum", .component(Components.checksum), "The digest that the finished file must have."),
             Member(
@@ -60,7 +62,7 @@ extension MethodDescription {
             isClosed: false
         ),
         errors: [
-            .destinationConflict, .idConflict, .unsupportedUrl, .limitExceeded, .insufficientSpace, .permissionDenied,
+            .destinationConflict, .idConflict, .unsupportedUrl, .limitExceeded, .permissionDenied,
             .storageFailure, .lockedElsewhere, .resumeDataUnusable,
         ],
         handle: startDownload
@@ -68,7 +70,7 @@ extension MethodDescription {
 }
 
 /// Bytes of a name that a client gives: the partial's suffix must have room behind it.
-private let fileNameByteCount = Limits.fileNameByteCount - FileName.partialSuffix.utf8.count
+let maxFileNameByteCount = Limits.fileNameByteCount - FileName.partialSuffix.utf8.count
 
 private func startDownload(
     _ session: Session,
@@ -91,7 +93,7 @@ private func startDownload(
     if let text = params["resumePolicy"]?.string { options.resumePolicy = ResumePolicy(rawValue: text) ?? .strict }
     if let count = params["maxFileBytes"]?.integer { options.maxFileByteCount = count }
     if let priority = params["priority"]?.integer { options.priority = priority }
-    options.isBackground = params["background"]?.bool ?? false
+    if let isBackground = params["background"]?.bool { options.isBackground = isBackground }
     let selection = params["events"]?.string.flatMap(EventSelection.init) ?? session.eventSelection
     let request = StartRequest(
         id: params["id"]?.string,
@@ -199,10 +201,10 @@ private func destination(_ params: JSONObject, _ session: Session) throws(RPCErr
 private func file(_ path: String, at member: String, _ session: Session) throws(RPCError) -> String {
     let whole = try session.resolve(path, at: member)
     let name = whole.utf8.split(separator: UInt8(ascii: "/")).last
-    let limit = fileNameByteCount
-    if let name, name.count > limit {
-        let problem = "expected a file name of at most \(limit) bytes, got \(name.count)"
-        throw RPCError(ParameterError(path: "params.\(member)", problem: problem, limit: Int64(limit)))
+    if let name, name.count > maxFileNameByteCount {
+        let problem = "expected a file name of at most \(maxFileNameByteCount) bytes, got \(name.count)"
+        let limit = NamedLimit(name: "fileNameBytes", maximum: Int64(maxFileNameByteCount))
+        throw .parameter(member, problem, limit: limit)
     }
     return whole
 }

@@ -12,7 +12,7 @@ extension MethodDescription {
             Parameter.oneID,
             Member(
                 "url",
-                .string(TextRule(1...Limits.urlByteCount)),
+                Parameter.url,
                 "Where to go on; the bytes held are kept if size and validator agree."
             ),
             Member("headers", .nullable(Parameter.headers), "All request headers from now on; null: none."),

@@ -19,7 +19,7 @@ extension MethodDescription {
             Member("timeoutMs", .integer(0...31_536_000_000), "When to answer at the latest."),
             Member(
                 "workDoneToken",
-                .anyOf([.string(TextRule(0...500)), .integer(-Schema.maxExactInteger...Schema.maxExactInteger)]),
+                Parameter.token,
                 "Under which $/progress notifications tell how it goes."
             ),
         ],

@@ -144,24 +144,44 @@ enum Components {
     )
 
     static let info = Component(
-        "ServiceInfo",
-        "What the service is and can do.",
+        "ServiceInfo", "What the service is and can do.", .object(infoMembers, isClosed: false))
+
+    static let initialization = Component(
+        "InitializeResult",
+        "What the service is and can do, as the Language Server Protocol has it too.",
         .object(
-            [
-                .always("name", .text, "towline"),
-                .always("version", .text, "Of the program."),
-                .always("protocol", .text, "Of the wire."),
-                .always("capabilities", .object([], isClosed: false), "What this version can do."),
-                .always("limits", .map(values: .count, maxCount: 1_000), "Each by its name."),
-                .always("stateDirectory", .text, "Where records are kept."),
-                .always("libraries", .map(values: .text, maxCount: 100), "Versions in use."),
-                .always("processId", .count, "Of the service."),
-                .always("uptimeMs", .count, "Milliseconds since the session began."),
-                .always("session", .text, "Tells this session's events from another's."),
+            infoMembers + [
+                .always(
+                    "serverInfo",
+                    .component(
+                        Component(
+                            "ServerInfo",
+                            "Name and version, as the Language Server Protocol has them.",
+                            .object(
+                                [.always("name", .text, "towline"), .always("version", .text, "Of the program.")],
+                                isClosed: false
+                            )
+                        )
+                    ),
+                    "Name and version once more."
+                )
             ],
             isClosed: false
         )
     )
+
+    private static let infoMembers: [Member] = [
+        .always("name", .text, "towline"),
+        .always("version", .text, "Of the program."),
+        .always("protocol", .text, "Of the wire."),
+        .always("capabilities", .object([], isClosed: false), "What this version can do."),
+        .always("limits", .map(values: .count, maxCount: 1_000), "Each by its name."),
+        .always("stateDirectory", .text, "Where records are kept."),
+        .always("libraries", .map(values: .text, maxCount: 100), "Versions in use."),
+        .always("processId", .count, "Of the service."),
+        .always("uptimeMs", .count, "Milliseconds since the session began."),
+        .always("session", .text, "Tells this session's events from another's."),
+    ]
 
     private static let range = Schema.object(
         [.always("from", .count, "The first byte."), .always("to", .count, "The one after the last.")],

@@ -4,28 +4,44 @@ internal import JSON
 /// Schemas and members that several methods share.
 enum Parameter {
     static let id = Schema.string(
-        TextRule(1...Limits.downloadIDByteCount, pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$") { text in
+        TextRule(1...Limits.downloadIDByteCount, limit: "idBytes", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$") {
+            text in
             Limits.isDownloadID(text) ? nil : "expected letters, digits, '.', '_' or '-', the first a letter or digit"
         }
     )
 
     /// Ids that one request may name.
     static let maxIDCount = 500
-    static let ids = Schema.array(of: id, counts: 0...maxIDCount)
+    static let ids = Schema.limited("ids", .array(of: id, counts: 0...maxIDCount))
 
     static let path = Schema.string(
-        TextRule(1...Limits.pathByteCount) { $0.utf8.contains(0) ? "must not contain NUL" : nil }
+        TextRule(1...Limits.pathByteCount, limit: "pathBytes") { $0.utf8.contains(0) ? "must not contain NUL" : nil }
     )
 
     static let resumeData = Schema.string(
-        TextRule(1...Limits.resumeDataByteCount, pattern: "^towline-resume-[!-~]+$") { text in
+        TextRule(1...Limits.resumeDataByteCount, limit: "resumeDataBytes", pattern: "^towline-resume-[!-~]+$") { text in
             let isPlain = text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
             return text.hasPrefix("towline-resume-") && isPlain ? nil : "is not resume data"
         }
     )
 
-    static let headers = Schema.map(
-        values: .string(TextRule(0...Limits.requestHeadersByteCount)), maxCount: 200)
+    /// Headers that one request may set.
+    static let maxHeaderCount = 200
+    static let headers = Schema.limited(
+        "headers",
+        .map(
+            values: .string(TextRule(0...Limits.requestHeadersByteCount, limit: "headersBytes")),
+            maxCount: maxHeaderCount
+        )
+    )
+
+    static let url = Schema.string(TextRule(1...Limits.urlByteCount, limit: "urlBytes"))
+
+    /// A request id or token that is text or a number.
+    static let token = Schema.anyOf([
+        .string(TextRule(0...Limits.requestIDByteCount, limit: "requestIdBytes")),
+        .integer(-Schema.maxExactInteger...Schema.maxExactInteger),
+    ])
 
     static let eventSelection = Schema.choice(EventSelection.self)
 
@@ -52,7 +68,7 @@ enum Parameter {
         Member(
             "userAgent",
             .string(
-                TextRule(1...Limits.userAgentByteCount) {
+                TextRule(1...Limits.userAgentByteCount, limit: "userAgentBytes") {
                     HTTPGrammar.isFieldValue($0) ? nil : "must not contain control characters"
                 }
             ),

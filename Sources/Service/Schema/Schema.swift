@@ -16,6 +16,8 @@ indirect enum Schema: Sendable {
     /// Any JSON object, kept as it is; its text has at most that many bytes.
     case anyObject(maxByteCount: Int)
     case array(of: Schema, counts: ClosedRange<Int>)
+    /// One whose greatest count of entries `info` lists by this name.
+    case limited(String, Schema)
     case anyOf([Schema])
     /// A schema that has a name of its own in the document.
     case component(Component)
@@ -41,6 +43,8 @@ indirect enum Schema: Sendable {
 struct TextRule: Sendable {
     /// In bytes of UTF-8.
     var counts: ClosedRange<Int>
+    /// What `info` calls the upper limit; nil where it is not listed, as no sensible value comes near it.
+    var limitName: String?
     /// For the document: a regular expression of ECMA 262.
     var pattern: String?
     /// Says what was expected when the text does not fit; nil when it does.
@@ -48,10 +52,12 @@ struct TextRule: Sendable {
 
     init(
         _ counts: ClosedRange<Int> = 0...1_048_576,
+        limit limitName: String? = nil,
         pattern: String? = nil,
         check: (@Sendable (String) -> String?)? = nil
     ) {
         self.counts = counts
+        self.limitName = limitName
         self.pattern = pattern
         self.check = check
     }

@@ -27,6 +27,7 @@ extension Schema {
                 "type": "array", "items": .object(schema.document()),
                 "minItems": .integer(Int64(counts.lowerBound)), "maxItems": .integer(Int64(counts.upperBound)),
             ]
+        case .limited(_, let schema): return schema.document()
         case .anyOf(let schemas): return ["anyOf": .array(schemas.map { .object($0.document()) })]
         case .component(let component): return ["$ref": .string("#/components/schemas/\(component.name)")]
         case .nullable(let schema):
@@ -61,7 +62,8 @@ extension Schema {
         case .string, .choice, .integer, .number, .boolean, .anyObject, .null, .anything: break
         case .object(let members, _):
             for member in members { member.schema.collectComponents(into: &components) }
-        case .map(let schema, _), .array(let schema, _), .nullable(let schema):
+        case .map(let schema, _), .array(let schema, _), .nullable(let schema),
+            .limited(_, let schema):
             schema.collectComponents(into: &components)
         case .anyOf(let schemas):
             for schema in schemas { schema.collectComponents(into: &components) }

@@ -7,15 +7,21 @@ struct ParameterError: Error, Equatable, Sendable {
     /// What was expected and what came.
     var problem: String
     /// The limit that was passed, if that was it.
-    var limit: Int64?
+    var limit: NamedLimit?
 
-    init(path: String, problem: String, limit: Int64? = nil) {
+    init(path: String, problem: String, limit: NamedLimit? = nil) {
         self.path = path
         self.problem = problem
         self.limit = limit
     }
 
     var message: String { "\(path): \(problem)" }
+}
+
+/// A limit by the name that `info` lists.
+struct NamedLimit: Equatable, Sendable {
+    var name: String
+    var maximum: Int64
 }
 
 extension Schema {
@@ -35,16 +41,21 @@ extension Schema {
         case .boolean:
             guard value.bool != nil else { throw mismatch(value, at: path) }
         case .object(let members, let isClosed):
-            guard let object = value.object else { throw mismatch(value, at: path) }
+            guard let object = value.emptyAsObject else { throw mismatch(value, at: path) }
             return .object(try Self.checked(object, members: members, isClosed: isClosed, at: path))
         case .map(let schema, let maxCount):
-            guard let object = value.object, object.count <= maxCount else { throw mismatch(value, at: path) }
+            guard let object = value.emptyAsObject, object.count <= maxCount else { throw mismatch(value, at: path) }
             for (key, value) in object.members { _ = try schema.checked(value, at: Self.path(path, key)) }
+            return .object(object)
         case .anyObject(let maxByteCount):
-            guard let object = value.object else { throw mismatch(value, at: path) }
+            guard let object = value.emptyAsObject else { throw mismatch(value, at: path) }
             try Self.checkText(object, maxByteCount: maxByteCount, at: path)
+            return .object(object)
         case .array(let schema, let counts):
             return .array(try Self.checkedElements(of: value, schema, counts, mismatch: self, at: path))
+        case .limited(let name, let schema):
+            try schema.checkCount(value, limit: name, at: path)
+            return try schema.checked(value, at: path)
         case .anyOf(let schemas): return try checkedAny(value, schemas, at: path)
         case .component(let component): return try component.schema.checked(value, at: path)
         case .nullable(let schema): return value.isNull ? value : try schema.checked(value, at: path)
@@ -95,7 +106,9 @@ extension Schema {
         mismatch whole: Schema,
         at path: String
     ) throws(ParameterError) -> [JSONValue] {
-        guard let elements = value.array, counts.contains(elements.count) else { throw whole.mismatch(value, at: path) }
+        guard let elements = value.emptyAsArray, counts.contains(elements.count) else {
+            throw whole.mismatch(value, at: path)
+        }
         var result: [JSONValue] = []
         for (index, element) in elements.enumerated() {
             result.append(try schema.checked(element, at: "\(path)[\(index)]"))
@@ -109,9 +122,23 @@ extension Schema {
             throw ParameterError(
                 path: path,
                 problem: "expected at most \(maxByteCount) bytes of JSON, got \(count)",
-                limit: Int64(maxByteCount)
+                limit: NamedLimit(name: "metadataBytes", maximum: Int64(maxByteCount))
             )
         }
+    }
+
+    /// As `mismatch`, naming the limit where the value has too many entries.
+    private func checkCount(_ value: JSONValue, limit name: String, at path: String) throws(ParameterError) {
+        let maximum: Int
+        switch self {
+        case .array(_, let counts): maximum = counts.upperBound
+        case .map(_, let maxCount): maximum = maxCount
+        default: return
+        }
+        guard value.array?.count ?? value.object?.count ?? 0 > maximum else { return }
+        var error = mismatch(value, at: path)
+        error.limit = NamedLimit(name: name, maximum: Int64(maximum))
+        throw error
     }
 
     private func checkedAny(
@@ -120,7 +147,11 @@ extension Schema {
         at path: String
     ) throws(ParameterError) -> JSONValue {
         for schema in schemas {
-            if let result = try? schema.checked(value, at: path) { return result }
+            do throws(ParameterError) {
+                return try schema.checked(value, at: path)
+            } catch {
+                if error.limit != nil { throw error }
+            }
         }
         throw mismatch(value, at: path)
     }
@@ -170,6 +201,7 @@ extension Schema {
         case .array(_, let counts): "an array of \(counts.lowerBound)…\(counts.upperBound)"
         case .anyOf(let schemas): schemas.map(\.phrase).joined(separator: " or ")
         case .component(let component): component.schema.phrase
+        case .limited(_, let schema): schema.phrase
         case .nullable(let schema): "\(schema.phrase) or null"
         case .null: "null"
         case .anything: "anything"
@@ -196,7 +228,7 @@ extension TextRule {
             throw ParameterError(
                 path: path,
                 problem: "expected at most \(counts.upperBound) bytes, got \(count)",
-                limit: Int64(counts.upperBound)
+                limit: limitName.map { NamedLimit(name: $0, maximum: Int64(counts.upperBound)) }
             )
         }
         if let problem = check?(text) { throw ParameterError(path: path, problem: problem) }
@@ -204,6 +236,12 @@ extension TextRule {
 }
 
 extension JSONValue {
+    /// An object; also an empty array, which is what some encoders (Lua, PHP) make of an empty object.
+    fileprivate var emptyAsObject: JSONObject? { array?.isEmpty == true ? [:] : object }
+
+    /// An array; also an empty object, which is what some encoders make of an empty array.
+    fileprivate var emptyAsArray: [JSONValue]? { object?.count == 0 ? [] : array }
+
     fileprivate var isReal: Bool {
         if case .real = self { true } else { false }
     }

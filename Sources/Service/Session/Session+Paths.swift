@@ -14,7 +14,7 @@ extension Session {
                 ParameterError(
                     path: "params.\(member)",
                     problem: "expected at most \(Limits.pathByteCount) bytes once absolute, got \(whole.utf8.count)",
-                    limit: Int64(Limits.pathByteCount)
+                    limit: NamedLimit(name: "pathBytes", maximum: Int64(Limits.pathByteCount))
                 )
             )
         }

@@ -23,7 +23,6 @@ RETRY = {"maxAttempts": 2, "initialDelayMs": 5, "maxDelayMs": 10}
 ALLOWED_ERRORS = {
     "storageFailure",
     "permissionDenied",
-    "insufficientSpace",
     "downloadNotFound",
     "invalidState",
     "lockedElsewhere",
