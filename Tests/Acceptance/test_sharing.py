@@ -117,7 +117,8 @@ def fill(server: ScriptedServer, host: Towline, work: Path) -> dict[str, Held]:
     host.call("configure", maxActive=COUNT, maxActivePerHost=COUNT)
     held = {f"d{n}": Held(server, f"/{n}", size=200_000, after=100_000, seed=n) for n in range(COUNT)}
     for name, one in held.items():
-        one.started(host, work / name, id=name)
+        # Nothing stalls while the others begin, however slow that is.
+        one.started(host, work / name, id=name, stallTimeoutMs=600_000)
     return held
 
 
