@@ -8,6 +8,7 @@ anything would change. Needs nothing but the standard library.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import re
 import sys
@@ -20,6 +21,8 @@ JSON = dict[str, Any]
 HERE = Path(__file__).resolve().parent
 DRAFT = "http://json-schema.org/draft-07/schema#"
 COMPONENT = "#/components/schemas/"
+#: the schemas that have names
+components: dict[str, JSON] = {}
 MAX_INTEGER = 9_007_199_254_740_991
 
 #: what `x-limits` and `info` call a limit, in words
@@ -66,16 +69,27 @@ def takes_null(schema: JSON) -> bool:
     return not schema or schema.get("type") == "null" or any(takes_null(s) for s in schema.get("anyOf", ()))
 
 
+def is_required(member: JSON) -> bool:
+    return bool(member.get("required", False))
+
+
+def alternatives_of(method: JSON) -> tuple[str, list[str]]:
+    """The word and the names of the parameters of which one has to be given; else nothing."""
+    for word, schemas in method.get("x-params", {}).items():
+        return word, [name for schema in schemas for name in schema["required"]]
+    return "", []
+
+
 def params_schema(descriptors: list[JSON], *, is_open: bool) -> JSON:
     """What `params` may be; a null optional member counts as absent, one that begins with _ is ignored."""
     properties = {}
     for member in descriptors:
         schema = moved(member["schema"], "types.json")
-        if not member["required"] and not takes_null(schema):
+        if not is_required(member) and not takes_null(schema):
             schema = {"anyOf": [schema, {"type": "null"}]}
         properties[member["name"]] = {"description": member["description"], "allOf": [schema]}
     result: JSON = {"type": "object", "properties": properties}
-    required = [m["name"] for m in descriptors if m["required"]]
+    required = [m["name"] for m in descriptors if is_required(m)]
     if required:
         result["required"] = required
     if not is_open:
@@ -85,20 +99,87 @@ def params_schema(descriptors: list[JSON], *, is_open: bool) -> JSON:
 
 
 def types(document: JSON) -> JSON:
+    """All types, in one file for code generators: also the params of each method as one object."""
     schemas = {name: moved(schema, "") for name, schema in document["components"]["schemas"].items()}
-    return {"$schema": DRAFT, "title": "Types", "definitions": schemas}
+    for method in document["methods"]:
+        schemas |= {name: moved(schema, "") for name, schema in params_types(method).items()}
+    for notification in document["x-notifications"]:
+        if notification["x-direction"] == "toClient":
+            schemas[event_name(notification)] = moved(event_type(notification), "")
+    return {"$schema": DRAFT, "title": "Types", "definitions": dict(sorted(schemas.items()))}
+
+
+def event_name(notification: JSON) -> str:
+    params = component_name(notification["x-params"]) or ""
+    return params.removesuffix("Params") + "Event"
+
+
+def event_type(notification: JSON) -> JSON:
+    """A notification of the service as a whole message; members may be added to its params."""
+    return {
+        "description": notification["summary"],
+        "type": "object",
+        "properties": {
+            "jsonrpc": {"const": "2.0"},
+            "method": {"const": notification["name"]},
+            "params": notification["x-params"],
+        },
+        "required": ["jsonrpc", "method", "params"],
+        "additionalProperties": False,
+    }
+
+
+def params_types(method: JSON) -> dict[str, JSON]:
+    """What a client sends, a type for each way to call the method."""
+    stem = "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", method["name"]))
+    summary = f"Params of {method['name']}."
+    word, names = alternatives_of(method)
+    if not names:
+        return {f"{stem}Params": params_type(method, method["params"], summary)}
+    types: dict[str, JSON] = {}
+    for given in names:
+        others = set(names) - {given} if word == "oneOf" else set()
+        members = []
+        for member in method["params"]:
+            if member["name"] == given:
+                schema = {"const": True} if member["schema"].get("type") == "boolean" else member["schema"]
+                members.append({**member, "required": True, "schema": schema})
+            elif member["name"] not in others:
+                members.append(member)
+        name = f"{stem}By{given[:1].upper()}{given[1:]}Params"
+        types[name] = params_type(method, members, f"{summary[:-1]}, with {given}.")
+    return {
+        f"{stem}Params": {"description": summary, word: [{"$ref": COMPONENT + name} for name in types]},
+        **types,
+    }
+
+
+def params_type(method: JSON, members: list[JSON], description: str) -> JSON:
+    properties = {}
+    for member in members:
+        schema = member["schema"]
+        # Draft-07 ignores what stands beside a $ref.
+        schema = {"allOf": [schema]} if "$ref" in schema else schema
+        properties[member["name"]] = {**schema, "description": member["description"]}
+    result: JSON = {"type": "object", "description": description, "properties": properties}
+    required = [member["name"] for member in members if is_required(member)]
+    if required:
+        result["required"] = required
+    if not method.get("x-takesUnknownParams", False):
+        result["additionalProperties"] = False
+    return result
 
 
 def requests(document: JSON) -> JSON:
     """Any one message that a client sends."""
     alternatives = []
     for method in document["methods"]:
-        params = params_schema(method["params"], is_open=method["x-takesUnknownParams"])
-        if method["x-requiresOneOf"]:
+        params = params_schema(method["params"], is_open=method.get("x-takesUnknownParams", False))
+        word, names = alternatives_of(method)
+        if names:
             # Null counts as absent.
-            params["anyOf"] = [
-                {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
-                for name in method["x-requiresOneOf"]
+            params[word] = [
+                {"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names
             ]
         alternatives.append(message(method["name"], method["summary"], params, {"$ref": "#/definitions/id"}))
     for notification in document["x-notifications"]:
@@ -119,7 +200,7 @@ def message(name: str, summary: str, params: JSON, identity: JSON | None) -> JSO
     properties: JSON = {"jsonrpc": {"const": "2.0"}, "method": {"const": name}}
     if identity is not None:
         properties["id"] = identity
-    needs_params = "required" in params or "anyOf" in params
+    needs_params = bool({"required", "anyOf", "oneOf"} & set(params))
     nothing = [{"type": "null"}, {"type": "array", "maxItems": 0}]
     properties["params"] = params if needs_params else {"anyOf": [params, *nothing]}
     required = ["jsonrpc", "method", *(["params"] if needs_params else [])]
@@ -136,6 +217,8 @@ def message(name: str, summary: str, params: JSON, identity: JSON | None) -> JSO
 def results(document: JSON) -> JSON:
     definitions = {m["name"]: moved(m["result"]["schema"], "types.json") for m in document["methods"]}
     # With `fields` an entry has only these.
+    definitions["list"] = copy.deepcopy(document["components"]["schemas"]["ListResult"])
+    definitions["list"] = moved(definitions["list"], "types.json")
     whole = definitions["list"]["properties"]["downloads"]["items"]
     some = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
     definitions["list"]["properties"]["downloads"]["items"] = {"anyOf": [whole, some]}
@@ -143,13 +226,9 @@ def results(document: JSON) -> JSON:
 
 
 def events(document: JSON) -> JSON:
-    """Any one notification of the service. Members may be added: it is open."""
-    alternatives = []
-    for notification in document["x-notifications"]:
-        if notification["x-direction"] == "toClient":
-            params = params_schema(notification["params"], is_open=True)
-            described = message(notification["name"], notification["summary"], params, None)
-            alternatives.append(described)
+    """Any one notification of the service."""
+    names = [event_name(n) for n in document["x-notifications"] if n["x-direction"] == "toClient"]
+    alternatives = [{"$ref": f"types.json#/definitions/{name}"} for name in names]
     return {"$schema": DRAFT, "title": "Event", "oneOf": alternatives}
 
 
@@ -184,6 +263,11 @@ def errors(document: JSON) -> JSON:
     }
 
 
+def answers(document: JSON) -> JSON:
+    """Any one message with an id that the service sends."""
+    return {"$schema": DRAFT, "title": "Answer", **moved(document["x-envelope"]["response"], "types.json")}
+
+
 # Tables
 
 
@@ -205,11 +289,19 @@ def kind(schema: JSON) -> str:
     """A schema in a few words."""
     name = component_name(schema)
     if name is not None:
-        return f"`{name}`"
+        # Objects have tables of their own; anything else is told where it stands.
+        named = components[name]
+        return f"`{name}`" if named.get("type") == "object" else kind(named)
     if "allOf" in schema:
         return kind(schema["allOf"][0])
     if "anyOf" in schema:
-        return " or ".join(kind(s) for s in schema["anyOf"])
+        shapes = schema["anyOf"]
+        if component_name(shapes[0]) and "enum" in components[component_name(shapes[0]) or ""]:
+            # Another word may come; versioning.md says so once for all of them.
+            shapes = [s for s in shapes if s != {"type": "string"}]
+        return " or ".join(kind(s) for s in shapes)
+    if "const" in schema:
+        return f"`{json.dumps(schema['const'])}`"
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     which = schema.get("type")
@@ -219,7 +311,8 @@ def kind(schema: JSON) -> str:
     if which == "string" and "maxLength" in schema:
         return f"string, at most {number(schema['maxLength'])} bytes"
     if which == "array":
-        return f"{'some' if 'enum' in schema['items'] else 'array'} of {kind(schema['items'])}"
+        items = components.get(component_name(schema["items"]) or "", schema["items"])
+        return f"{'some' if 'enum' in items else 'array'} of {kind(schema['items'])}"
     if which == "object" and isinstance(schema.get("additionalProperties"), dict):
         return f"object of {schema['additionalProperties']['type']}s"
     return which or "anything"
@@ -237,8 +330,8 @@ def anchor(name: str) -> str:
 def params_table(document: JSON, name: str) -> str:
     rows = []
     for member in next(m for m in document["methods"] if m["name"] == name)["params"]:
-        default = member["schema"].get("default")
-        preset = "required" if member["required"] else "" if default is None else f"`{json.dumps(default)}`"
+        default = member["schema"].get("default", member["schema"].get("x-initial"))
+        preset = "required" if is_required(member) else "" if default is None else f"`{json.dumps(default)}`"
         rows.append([f"`{member['name']}`", kind(member["schema"]), preset, member["description"]])
     return table(["param", "value", "default", "meaning"], rows)
 
@@ -252,10 +345,14 @@ def limits_table(document: JSON) -> str:
 
 def members_table(document: JSON, name: str) -> str:
     schema = document["components"]["schemas"][name]
+    has_defaults = any("default" in member for member in schema["properties"].values())
     rows = []
     for key, member in schema["properties"].items():
-        rows.append([f"`{key}`", kind(member), member["description"]])
-    return table(["member", "value", "meaning"], rows)
+        default = (
+            [f"`{json.dumps(member['default'])}`" if "default" in member else ""] if has_defaults else []
+        )
+        rows.append([f"`{key}`", kind(member), *default, member["description"]])
+    return table(["member", "value", *(["default"] if has_defaults else []), "meaning"], rows)
 
 
 def errors_table(document: JSON) -> str:
@@ -271,7 +368,7 @@ def check_names(document: JSON, page: str) -> None:
     """Tables that are written by hand name what the document names, each once and in its order."""
     schemas = document["components"]["schemas"]
     wanted = {
-        "failures": schemas["TransferError"]["properties"]["kind"]["enum"],
+        "failures": schemas["FailureKind"]["enum"],
         "download": list(schemas["Download"]["properties"]),
     }
     for match in re.finditer(r"<!-- checked: (\w+) -->\n(.*?)<!-- end -->", page, re.DOTALL):
@@ -306,12 +403,14 @@ def demand(holds: bool, problem: str) -> None:
 
 def outputs() -> Iterator[tuple[Path, str]]:
     document = json.loads((HERE / "openrpc.json").read_text())
+    components.update(document["components"]["schemas"])
     for name, make in (
         ("types", types),
         ("requests", requests),
         ("results", results),
         ("events", events),
         ("error", errors),
+        ("answer", answers),
     ):
         text = json.dumps(make(document), indent=1, ensure_ascii=False)
         yield HERE / "schema" / f"{name}.json", text + "\n"

@@ -5,7 +5,7 @@ internal import Store
 
 /// From the queue to a request on its way: whose turn it is, what is asked for, and where.
 extension DownloadEngine {
-    static let userAgent = "towline/1.0"
+    package static let userAgent = "towline/1.0"
 
     /// Starts what the queue lets start.
     func admitQueued() {

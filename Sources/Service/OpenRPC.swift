@@ -11,7 +11,10 @@ package enum OpenRPC {
             for parameter in method.parameters { parameter.schema.collectComponents(into: &components) }
         }
         for notification in MethodTable.notifications {
-            for parameter in notification.parameters { parameter.schema.collectComponents(into: &components) }
+            Schema.component(ParamsDocument.component(of: notification)).collectComponents(into: &components)
+        }
+        for component in [Envelope.request, Envelope.response, Envelope.notification] {
+            Schema.component(component).collectComponents(into: &components)
         }
         let schemas = components.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.object($0.value.document())) }
         return [
@@ -25,6 +28,10 @@ package enum OpenRPC {
             "methods": .array(MethodTable.methods.map { .object(document($0)) }),
             "x-notifications": .array(MethodTable.notifications.map { .object(document($0)) }),
             "x-errors": .array(RPCErrorKind.allCases.map { .object(document($0)) }),
+            "x-envelope": [
+                "request": reference(Envelope.request), "response": reference(Envelope.response),
+                "notification": reference(Envelope.notification),
+            ],
             "x-limits": .object(Session.encodedLimits),
             "components": ["schemas": .object(JSONObject(schemas))],
         ]
@@ -37,24 +44,19 @@ package enum OpenRPC {
 
     private static func document(_ method: MethodDescription) -> JSONObject {
         let errors = (method.errors + MethodDescription.commonErrors).sorted { $0.code > $1.code }
-        return [
+        var result: JSONObject = [
             "name": .string(method.name),
             "summary": .string(method.summary),
             "paramStructure": "by-name",
             "params": .array(method.parameters.map { .object(descriptor($0)) }),
             "result": ["name": .string(method.resultName), "schema": .object(method.result.document())],
-            "errors": .array(
-                errors.map { kind in
-                    [
-                        "code": .integer(Int64(kind.code)), "message": .string(kind.meaning),
-                        "data": ["kind": .string(kind.rawValue)],
-                    ]
-                }
-            ),
+            // The message is the kind; `x-errors` says more of it.
+            "errors": .array(errors.map { ["code": .integer(Int64($0.code)), "message": .string($0.rawValue)] }),
             "x-kind": .string(method.kind.rawValue),
-            "x-takesUnknownParams": .bool(method.takesUnknownParameters),
-            "x-requiresOneOf": .array(method.requiredOneOf.map { .string($0) }),
         ]
+        if method.takesUnknownParameters { result["x-takesUnknownParams"] = true }
+        result["x-params"] = ParamsDocument.groups(of: method).map { .object($0) }
+        return result
     }
 
     /// An error with what a client should do; said once here, for it would be too long at every method.
@@ -75,7 +77,12 @@ package enum OpenRPC {
             "paramStructure": "by-name",
             "params": .array(notification.parameters.map { .object(descriptor($0)) }),
             "x-direction": .string(notification.direction.rawValue),
+            "x-params": reference(ParamsDocument.component(of: notification)),
         ]
+    }
+
+    private static func reference(_ component: Component) -> JSONValue {
+        .object(Schema.component(component).document())
     }
 
     /// A parameter: its description stands beside its schema.
@@ -85,11 +92,10 @@ package enum OpenRPC {
             if schema["$ref"] != nil { schema = ["allOf": [.object(schema)]] }
             schema["default"] = value
         }
-        return [
-            "name": .string(member.name),
-            "description": .string(member.description),
-            "required": .bool(member.isRequired),
-            "schema": .object(schema),
-        ]
+        if let value = member.initialValue { schema["x-initial"] = value }
+        var result: JSONObject = ["name": .string(member.name), "description": .string(member.description)]
+        if member.isRequired { result["required"] = true }
+        result["schema"] = .object(schema)
+        return result
     }
 }

@@ -32,28 +32,9 @@ extension MethodDescription {
             summary: summary,
             kind: .change,
             parameters: Parameter.target(all) + also,
+            exactlyOneOf: ["id", "ids", "all"],
             resultName: "outcome",
-            result: .anyOf([
-                .object(
-                    [
-                        .always("download", .component(Components.download), "As it is now."),
-                        .always("changed", .boolean, "False when it was so before."),
-                    ],
-                    isClosed: false
-                ),
-                .object(
-                    [
-                        .always("matched", .count, "Downloads that were meant."),
-                        .always("changed", .count, "Downloads that were not so before."),
-                        .always(
-                            "errors",
-                            .array(of: .component(Components.targetError), counts: 0...Limits.bulkErrorCount),
-                            "The first of those that could not be changed."
-                        ),
-                    ],
-                    isClosed: false
-                ),
-            ]),
+            result: .component(Results.command),
             errors: [.downloadNotFound, .invalidState, .permissionDenied, .storageFailure, .lockedElsewhere],
             handle: { session, params, call, engine throws(RPCError) in
                 let target = try DownloadTarget(params)

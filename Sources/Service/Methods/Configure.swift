@@ -9,36 +9,29 @@ extension MethodDescription {
         summary: "Sets what holds for this process, and tells what is in force.",
         kind: .change,
         parameters: [
-            Member("maxActive", .integer(1...10_000), "Downloads that run at a time."),
-            Member("maxActivePerHost", .integer(1...10_000), "Of those, from one host."),
-            Member("progressIntervalMs", Parameter.progressIntervalMs, "How often progress is told at most."),
+            Member(
+                "maxActive", .integer(1...10_000), "Downloads that run at a time.",
+                initialValue: .integer(Int64(EngineSettings().maxActive))
+            ),
+            Member(
+                "maxActivePerHost", .integer(1...10_000), "Of those, from one host.",
+                initialValue: .integer(Int64(EngineSettings().maxActivePerHost))
+            ),
+            Member(
+                "progressIntervalMs", Parameter.progressIntervalMs, "How often progress is told at most.",
+                initialValue: .integer(Parameter.progressIntervalMilliseconds)
+            ),
             Member(
                 "defaults",
-                .object(Parameter.defaults, isClosed: true),
+                .component(
+                    Component(
+                        "Defaults", "What start takes where it says nothing.",
+                        .object(Parameter.defaults, isClosed: true))),
                 "What start takes where it says nothing; downloads that exist keep theirs."
             ),
         ],
         resultName: "settings",
-        result: .object(
-            [
-                .always("maxActive", .count, "Downloads that run at a time."),
-                .always("maxActivePerHost", .count, "Of those, from one host."),
-                .always("progressIntervalMs", .count, "How often progress is told at most."),
-                .always(
-                    "defaults",
-                    .object(
-                        Parameter.defaults.map {
-                            $0.name == "userAgent"
-                                ? .always($0.name, .nullable($0.schema), $0.description)
-                                : .always($0.name, $0.schema, $0.description)
-                        },
-                        isClosed: false
-                    ),
-                    "What start takes where it says nothing."
-                ),
-            ],
-            isClosed: false
-        ),
+        result: .component(Results.settings),
         handle: { session, params, call, engine throws(RPCError) in
             var defaults = session.defaults
             if let object = params["defaults"]?.object { try defaults.apply(defaults: object, at: "defaults.") }

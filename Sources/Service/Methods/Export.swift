@@ -10,16 +10,19 @@ extension MethodDescription {
         kind: .read,
         parameters: [Parameter.oneID],
         resultName: "exported",
-        result: .object(
-            [
-                .always(
-                    "resumeData",
-                    Parameter.resumeData,
-                    "To be handed back unchanged; holds no header, userinfo or query."
-                )
-            ],
-            isClosed: false
-        ),
+        result: .component(
+            Component(
+                "ExportResult", "The answer to export.",
+                .object(
+                    [
+                        .always(
+                            "resumeData",
+                            Parameter.resumeData,
+                            "To be handed back unchanged; holds no header, userinfo or query."
+                        )
+                    ],
+                    isClosed: false
+                ))),
         errors: [.downloadNotFound, .invalidState, .limitExceeded, .permissionDenied, .storageFailure],
         handle: { session, params, call, engine throws(RPCError) in
             engine.exportResumeData(id: params["id"]?.string ?? "") { result in

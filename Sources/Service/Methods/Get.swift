@@ -9,10 +9,13 @@ extension MethodDescription {
         kind: .read,
         parameters: [Parameter.oneID],
         resultName: "found",
-        result: .object(
-            [.always("download", .component(Components.download), "As it is now.")],
-            isClosed: false
-        ),
+        result: .component(
+            Component(
+                "GetResult", "The answer to get.",
+                .object(
+                    [.always("download", .component(Components.download), "As it is now.")],
+                    isClosed: false
+                ))),
         errors: [.downloadNotFound, .storageFailure],
         handle: { session, params, call, engine throws(RPCError) in
             engine.get(id: params["id"]?.string ?? "") { result in

@@ -20,7 +20,7 @@ extension MethodDescription {
         kind: .read,
         isAnswerSmall: true,
         resultName: "nothing",
-        result: .object([], isClosed: false),
+        result: .component(Components.nothing),
         handle: { session, _, call, engine throws(RPCError) in session.answer(call, [:]) }
     )
 
@@ -29,7 +29,7 @@ extension MethodDescription {
         summary: "Answers this document.",
         kind: .read,
         resultName: "document",
-        result: .object([], isClosed: false),
+        result: .component(Component("OpenRpcDocument", "This document.", .object([], isClosed: false))),
         handle: { session, _, call, engine throws(RPCError) in
             session.answer(call, OpenRPC.document(version: session.configuration.version))
         }
@@ -57,6 +57,7 @@ extension Session {
             "processId": .integer(configuration.processID),
             "uptimeMs": .integer((monotonicNanoseconds() - startedAt) / 1_000_000),
             "session": .string(name),
+            "serverInfo": ["name": "towline", "version": .string(configuration.version)],
         ]
     }
 

@@ -7,7 +7,9 @@ extension MethodDescription {
     /// What `initialize` knows, at the top or in `initializationOptions`; it takes anything else.
     fileprivate static let initializeOptions: [Member] = [
         Member("events", Parameter.eventSelection, "What to tell unasked of downloads.", defaultValue: "all"),
-        Member("progressIntervalMs", Parameter.progressIntervalMs, "How often at most.", defaultValue: 250),
+        Member(
+            "progressIntervalMs", Parameter.progressIntervalMs, "How often at most.",
+            defaultValue: .integer(Parameter.progressIntervalMilliseconds)),
         Member(
             "resumeInterrupted",
             .boolean,
@@ -29,8 +31,8 @@ extension MethodDescription {
             Member("initializationOptions", .anything, "Where editors put what is meant for the service.")
         ],
         takesUnknownParameters: true,
-        resultName: "initialization",
-        result: .component(Components.initialization),
+        resultName: "info",
+        result: .component(Components.info),
         handle: initializeSession
     )
 }
@@ -61,17 +63,8 @@ private func initializeSession(
     if let interval = option("progressIntervalMs")?.integer { session.progressIntervalMilliseconds = interval }
     if let host = option("processId")?.integer.flatMap(HostProcess.init) { session.watch.watch(host) }
     if option("resumeInterrupted")?.bool == true {
-        session.resumeInterrupted(engine) { session.answerInOrder(call, engine) { session.encodedInitialization() } }
+        session.resumeInterrupted(engine) { session.answerInOrder(call, engine) { session.encodedInfo() } }
     } else {
-        session.answerInOrder(call, engine) { session.encodedInitialization() }
-    }
-}
-
-extension Session {
-    /// What `info` answers, with the name and version where the Language Server Protocol has them.
-    fileprivate func encodedInitialization() -> JSONObject {
-        var result = encodedInfo()
-        result["serverInfo"] = ["name": "towline", "version": .string(configuration.version)]
-        return result
+        session.answerInOrder(call, engine) { session.encodedInfo() }
     }
 }

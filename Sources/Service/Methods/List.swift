@@ -11,13 +11,13 @@ extension MethodDescription {
         parameters: [
             Member(
                 "states",
-                .array(of: .choice(DownloadState.self), counts: 0...DownloadState.allCases.count),
+                .array(of: .component(Words.downloadState), counts: 0...DownloadState.allCases.count),
                 "Only those in one of these states."
             ),
             Member("ids", Parameter.ids, "Only these."),
             Member(
                 "fields",
-                .array(of: .choice(Components.downloadMembers.map(\.name)), counts: 1...100),
+                .array(of: .component(Words.downloadField), counts: 1...100),
                 "Only these members; id always comes along."
             ),
             Member("changedSince", .count, "Only what changed after this revision; removals are told too."),
@@ -30,17 +30,20 @@ extension MethodDescription {
             Member("cursor", .string(TextRule(1...1_024)), "The nextCursor of the page before."),
         ],
         resultName: "page",
-        result: .object(
-            [
-                .always("downloads", .array(of: .component(Components.download), counts: 0...100), "The page."),
-                .always("removed", .array(of: .text, counts: 0...10_000), "Ids removed after changedSince."),
-                .always("nextCursor", .nullable(.text), "What continues; null on the last page."),
-                .always("revision", .count, "The revision that the page shows: the next changedSince."),
-                .always("session", .text, "Whose seq it is."),
-                .always("seq", .count, "The page contains all changed events up to this one."),
-            ],
-            isClosed: false
-        ),
+        result: .component(
+            Component(
+                "ListResult", "A page of downloads.",
+                .object(
+                    [
+                        .always("downloads", .array(of: .component(Components.download), counts: 0...100), "The page."),
+                        .always("removed", .array(of: .text, counts: 0...10_000), "Ids removed after changedSince."),
+                        .always("nextCursor", .nullable(.text), "What continues; null on the last page."),
+                        .always("revision", .count, "The revision that the page shows: the next changedSince."),
+                        .always("session", .text, "Whose seq it is."),
+                        .always("seq", .count, "The page contains all changed events up to this one."),
+                    ],
+                    isClosed: false
+                ))),
         errors: [.cursorExpired, .storageFailure],
         handle: listDownloads
     )

@@ -25,6 +25,8 @@ struct MethodDescription: Sendable {
     var parameters: [Member] = []
     /// At least one of these must be given; empty: no such rule.
     var requiredOneOf: [String] = []
+    /// Exactly one of these must be given; empty: no such rule.
+    var exactlyOneOf: [String] = []
     /// Only `initialize` takes members that it does not know.
     var takesUnknownParameters = false
     /// Its answers never hold a download, or other text of any length.

@@ -39,21 +39,24 @@ extension NotificationDescription {
         direction: .toClient,
         parameters: [
             .always(
-                "token", .anyOf([.text, .integer(-Schema.maxExactInteger...Schema.maxExactInteger)]), "The token."),
+                "token", Parameter.token, "The token."),
             .always(
                 "value",
-                .object(
-                    [
-                        .always("kind", .choice(["begin", "report", "end"]), "Where it stands."),
-                        Member("title", .text, "With begin."),
-                        Member("message", .text, "In words."),
-                        Member("percentage", .integer(0...100), "If the length is known."),
-                        Member(
-                            "cancellable", .boolean,
-                            "With begin: $/cancelRequest and window/workDoneProgress/cancel end the wait."),
-                    ],
-                    isClosed: false
-                ),
+                .component(
+                    Component(
+                        "WorkDoneProgressValue", "How a wait goes.",
+                        .object(
+                            [
+                                .always("kind", .component(Words.workDoneKind), "Where it stands."),
+                                Member("title", .text, "With begin."),
+                                Member("message", .text, "In words."),
+                                Member("percentage", .integer(0...100), "If the length is known."),
+                                Member(
+                                    "cancellable", .boolean,
+                                    "With begin: $/cancelRequest and window/workDoneProgress/cancel end the wait."),
+                            ],
+                            isClosed: false
+                        ))),
                 "How it goes."
             ),
         ]
@@ -82,9 +85,7 @@ extension NotificationDescription {
         parameters: [
             Member(
                 "id",
-                .anyOf([
-                    .string(TextRule(0...500)), .integer(-Schema.maxExactInteger...Schema.maxExactInteger), .number,
-                ]),
+                .component(Envelope.requestID),
                 "The request's id.",
                 isRequired: true
             )

@@ -18,7 +18,7 @@ extension MethodDescription {
         ],
         isAnswerSmall: true,
         resultName: "nothing",
-        result: .object([], isClosed: false),
+        result: .component(Components.nothing),
         errors: [.downloadNotFound, .invalidState, .permissionDenied, .storageFailure, .lockedElsewhere],
         handle: { session, params, call, engine throws(RPCError) in
             let id = params["id"]?.string ?? ""

@@ -10,14 +10,14 @@ extension MethodDescription {
         parameters: [
             Member(
                 "mode",
-                .choice(ShutdownMode.self),
+                .component(Words.shutdownMode),
                 "suspend: keep for later; finish: first let all settle; cancel: give up.",
                 defaultValue: "suspend"
             )
         ],
         isAnswerSmall: true,
         resultName: "nothing",
-        result: .null,
+        result: .component(Component("ShutdownResult", "Null.", .null)),
         handle: { session, params, call, engine throws(RPCError) in
             let mode = params["mode"]?.string.flatMap(ShutdownMode.init) ?? .suspend
             session.shutDown(mode, call, engine)

@@ -23,19 +23,19 @@ extension MethodDescription {
             Member("checksum", .component(Components.checksum), "The digest that the finished file must have."),
             Member(
                 "ifExists",
-                .choice(IfExists.self),
+                .component(Words.ifExists),
                 "What to do when the destination is taken.",
                 defaultValue: "error"
             ),
             Member(
                 "onChange",
-                .choice(OnChange.self),
+                .component(Words.onChange),
                 "What to do when the server's file has changed since a part of it was fetched.",
                 defaultValue: "restart"
             ),
             Member(
                 "resumePolicy",
-                .choice(ResumePolicy.self),
+                .component(Words.resumePolicy),
                 "How much proof a resume needs.",
                 defaultValue: "strict"
             ),
@@ -48,19 +48,24 @@ extension MethodDescription {
             Member("priority", .integer(Limits.priority), "Higher goes first.", defaultValue: 0),
             Member("startPaused", .boolean, "Make the record only.", defaultValue: false),
             Member("background", .boolean, "Go on when the host goes.", defaultValue: false),
-            Member("events", Parameter.eventSelection, "What to tell of this download unasked."),
+            Member(
+                "events", Parameter.eventSelection,
+                "What to tell of this download unasked; what initialize said, else all."),
             Member("metadata", .anyObject(maxByteCount: Limits.metadataByteCount), "Kept for the client."),
         ] + Parameter.defaults,
         requiredOneOf: ["url", "resumeData"],
         resultName: "started",
-        result: .object(
-            [
-                .always("download", .component(Components.download), "As it is now."),
-                .always("created", .boolean, "False when the record was there before."),
-                .always("resumed", .boolean, "True when an interrupted download goes on."),
-            ],
-            isClosed: false
-        ),
+        result: .component(
+            Component(
+                "StartResult", "The answer to start.",
+                .object(
+                    [
+                        .always("download", .component(Components.download), "As it is now."),
+                        .always("created", .boolean, "False when the record was there before."),
+                        .always("resumed", .boolean, "True when an interrupted download goes on."),
+                    ],
+                    isClosed: false
+                ))),
         errors: [
             .destinationConflict, .idConflict, .unsupportedUrl, .limitExceeded, .permissionDenied,
             .storageFailure, .lockedElsewhere, .resumeDataUnusable,

@@ -11,24 +11,29 @@ extension MethodDescription {
         parameters: [
             Member(
                 "events",
-                .array(of: .choice(["changed", "progress"]), counts: 1...2),
+                .array(of: .component(Words.eventName), counts: 1...2),
                 "Which.",
                 defaultValue: ["changed", "progress"]
             ),
             Member(
                 "ids", Parameter.ids, "Of which downloads, other processes' too; without it, of all of this process."),
-            Member("progressIntervalMs", Parameter.progressIntervalMs, "How often at most.", defaultValue: 250),
+            Member(
+                "progressIntervalMs", Parameter.progressIntervalMs, "How often at most.",
+                defaultValue: .integer(Parameter.progressIntervalMilliseconds)),
         ],
         isAnswerSmall: true,
         resultName: "subscribed",
-        result: .object(
-            [
-                .always("subscription", .text, "What unsubscribe takes."),
-                .always("session", .text, "Whose seq it is."),
-                .always("seq", .count, "Of the last event before the answer."),
-            ],
-            isClosed: false
-        ),
+        result: .component(
+            Component(
+                "SubscribeResult", "The answer to subscribe.",
+                .object(
+                    [
+                        .always("subscription", .text, "What unsubscribe takes."),
+                        .always("session", .text, "Whose seq it is."),
+                        .always("seq", .count, "Of the last event before the answer."),
+                    ],
+                    isClosed: false
+                ))),
         errors: [.limitExceeded],
         handle: { session, params, call, engine throws(RPCError) in
             let events = params["events"]?.array?.compactMap(\.string) ?? ["changed", "progress"]
@@ -61,7 +66,7 @@ extension MethodDescription {
         ],
         isAnswerSmall: true,
         resultName: "nothing",
-        result: .object([], isClosed: false),
+        result: .component(Components.nothing),
         handle: { session, params, call, engine throws(RPCError) in
             guard session.subscriptions.remove(params["subscription"]?.string ?? "") else {
                 throw .parameter("subscription", "there is no such subscription")

@@ -24,7 +24,10 @@ extension MethodDescription {
             ),
         ],
         resultName: "updated",
-        result: .object([.always("download", .component(Components.download), "As it is now.")], isClosed: false),
+        result: .component(
+            Component(
+                "UpdateResult", "The answer to update.",
+                .object([.always("download", .component(Components.download), "As it is now.")], isClosed: false))),
         errors: [
             .downloadNotFound, .invalidState, .unsupportedUrl, .permissionDenied, .storageFailure, .lockedElsewhere,
         ],

@@ -12,7 +12,7 @@ extension MethodDescription {
         parameters: Parameter.target("All that this session started or resumed.") + [
             Member(
                 "until",
-                .choice(Wait.Goal.self),
+                .component(Words.waitGoal),
                 "final: completed, failed or canceled; settled: also paused, or waiting for what only people can mend.",
                 defaultValue: "final"
             ),
@@ -23,30 +23,9 @@ extension MethodDescription {
                 "Under which $/progress notifications tell how it goes."
             ),
         ],
+        exactlyOneOf: ["id", "ids", "all"],
         resultName: "outcome",
-        result: .anyOf([
-            .object(
-                [
-                    .always("download", .component(Components.download), "As it is now."),
-                    .always("timedOut", .boolean, "True when the time was up first."),
-                ],
-                isClosed: false
-            ),
-            .object(
-                [
-                    .always(
-                        "counts",
-                        .object(
-                            DownloadState.allCases.map { .always($0.rawValue, .count, "Downloads in this state.") },
-                            isClosed: false
-                        ),
-                        "How many are in which state."
-                    ),
-                    .always("timedOut", .boolean, "True when the time was up first."),
-                ],
-                isClosed: false
-            ),
-        ]),
+        result: .component(Results.wait),
         errors: [.downloadNotFound, .limitExceeded, .storageFailure, .requestCancelled],
         handle: waitForDownloads
     )

@@ -9,7 +9,7 @@ enum Components {
         "The digest that the finished file must have.",
         .object(
             [
-                .always("algorithm", .choice(Checksum.Algorithm.self), "How it is computed."),
+                .always("algorithm", .component(Words.checksumAlgorithm), "How it is computed."),
                 .always(
                     "value",
                     .string(TextRule(32...128, pattern: "^[0-9A-Fa-f]+$")),
@@ -27,9 +27,14 @@ enum Components {
             [
                 Member(
                     "maxAttempts", .integer(Limits.retryAttemptCount),
-                    "Failures in a row, without a byte gained between them."),
-                Member("initialDelayMs", .integer(Limits.delayMilliseconds), "The wait before the first new try."),
-                Member("maxDelayMs", .integer(Limits.delayMilliseconds), "Where the waits stop growing."),
+                    "Failures in a row, without a byte gained between them.",
+                    defaultValue: .integer(Int64(RetryOptions().maxAttempts))),
+                Member(
+                    "initialDelayMs", .integer(Limits.delayMilliseconds), "The wait before the first new try.",
+                    defaultValue: .integer(RetryOptions().initialDelayMilliseconds)),
+                Member(
+                    "maxDelayMs", .integer(Limits.delayMilliseconds), "Where the waits stop growing.",
+                    defaultValue: .integer(RetryOptions().maxDelayMilliseconds)),
             ],
             isClosed: true
         )
@@ -40,16 +45,16 @@ enum Components {
         "How the current transfer began.",
         .object(
             [
-                .always("mode", .choice(TransferOrigin.Mode.self), "From nothing, from what was held, or all anew."),
+                .always("mode", .open(Words.transferMode), "From nothing, from what was held, or all anew."),
                 .always("offset", .count, "The byte at which it began."),
                 .always(
                     "why",
-                    .nullable(.choice(TransferOrigin.Why.self)),
+                    .nullable(.open(Words.transferWhy)),
                     "Why bytes that were held could not be used; with unchanged, what tells that the file there is the one."
                 ),
                 .always(
                     "identity",
-                    .nullable(.choice(IdentityProof.self)),
+                    .nullable(.open(Words.identityProof)),
                     "What says that the bytes joined are of one file; null when none were."
                 ),
             ],
@@ -62,7 +67,7 @@ enum Components {
         "A download's own failure; not an error of a request.",
         .object(
             [
-                .always("kind", .choice(FailureKind.self), "The stable key; more may come."),
+                .always("kind", .open(Words.failureKind), "The stable key; more may come."),
                 .always("message", .text, "One sentence for people."),
                 .always("retryable", .boolean, "True when trying again later, unchanged, may succeed."),
                 .always("httpStatus", .nullable(.integer(0...999)), "The server's status."),
@@ -90,10 +95,10 @@ enum Components {
         ),
         .always("suggestedFileName", .nullable(.text), "What the response calls the file."),
         .always("contentType", .nullable(.text), "As received."),
-        .always("state", .choice(DownloadState.self), "Treat a value that you do not know as not final."),
-        .always("reason", .nullable(.choice(StateReason.self)), "Why it waits or is paused."),
-        .always("phase", .nullable(.choice(DownloadPhase.self)), "What it does while active."),
-        .always("owner", .choice(Ownership.self), "Which process it belongs to."),
+        .always("state", .open(Words.downloadState), "Treat a value that you do not know as not final."),
+        .always("reason", .nullable(.open(Words.stateReason)), "Why it waits or is paused."),
+        .always("phase", .nullable(.open(Words.downloadPhase)), "What it does while active."),
+        .always("owner", .open(Words.ownership), "Which process it belongs to."),
         .always("receivedBytes", .count, "Bytes of the file that are held."),
         .always("totalBytes", .nullable(.count), "Bytes that the file will have."),
         .always("transferredBytes", .count, "Body bytes that came over the network in this attempt."),
@@ -120,24 +125,15 @@ enum Components {
         .always("revision", .count, "Grows with every change of any record."),
     ]
 
+    static let nothing = Component("EmptyResult", "Nothing to tell.", .object([], isClosed: false))
+
     static let targetError = Component(
         "TargetError",
         "Why one of several downloads could not be changed.",
         .object(
             [
                 .always("id", .text, "The download."),
-                .always(
-                    "error",
-                    .object(
-                        [
-                            .always("code", .integer(-40_000...40_000), "As an error answer has it."),
-                            .always("message", .text, "One sentence for people."),
-                            .always("data", .object([], isClosed: false), "kind, retryable and more."),
-                        ],
-                        isClosed: false
-                    ),
-                    "What its own request would have been answered."
-                ),
+                .always("error", .component(Envelope.error), "What its own request would have been answered."),
             ],
             isClosed: false
         )
@@ -146,25 +142,25 @@ enum Components {
     static let info = Component(
         "ServiceInfo", "What the service is and can do.", .object(infoMembers, isClosed: false))
 
-    static let initialization = Component(
-        "InitializeResult",
-        "What the service is and can do, as the Language Server Protocol has it too.",
+    private static let serverInfo = Component(
+        "ServerInfo",
+        "Name and version, where the Language Server Protocol has them.",
+        .object([.always("name", .text, "towline"), .always("version", .text, "Of the program.")], isClosed: false)
+    )
+
+    private static let words = Schema.array(of: .text, counts: 0...100)
+
+    private static let capabilities = Component(
+        "Capabilities",
+        "What this version can do.",
         .object(
-            infoMembers + [
-                .always(
-                    "serverInfo",
-                    .component(
-                        Component(
-                            "ServerInfo",
-                            "Name and version, as the Language Server Protocol has them.",
-                            .object(
-                                [.always("name", .text, "towline"), .always("version", .text, "Of the program.")],
-                                isClosed: false
-                            )
-                        )
-                    ),
-                    "Name and version once more."
-                )
+            [
+                .always("checksums", words, "Algorithms of checksum."),
+                .always("ifExists", words, "Values of ifExists."),
+                .always("onChange", words, "Values of onChange."),
+                .always("resumePolicies", words, "Values of resumePolicy."),
+                .always("schemes", words, "Of URLs."),
+                .always("events", words, "Events that it sends."),
             ],
             isClosed: false
         )
@@ -174,19 +170,23 @@ enum Components {
         .always("name", .text, "towline"),
         .always("version", .text, "Of the program."),
         .always("protocol", .text, "Of the wire."),
-        .always("capabilities", .object([], isClosed: false), "What this version can do."),
+        .always("capabilities", .component(capabilities), "What this version can do."),
         .always("limits", .map(values: .count, maxCount: 1_000), "Each by its name."),
         .always("stateDirectory", .text, "Where records are kept."),
         .always("libraries", .map(values: .text, maxCount: 100), "Versions in use."),
         .always("processId", .count, "Of the service."),
         .always("uptimeMs", .count, "Milliseconds since the session began."),
         .always("session", .text, "Tells this session's events from another's."),
+        .always("serverInfo", .component(serverInfo), "Name and version, as the Language Server Protocol has them."),
     ]
 
-    private static let range = Schema.object(
-        [.always("from", .count, "The first byte."), .always("to", .count, "The one after the last.")],
-        isClosed: false
-    )
+    private static let range = Schema.component(
+        Component(
+            "ByteRange", "Bytes of a file.",
+            .object(
+                [.always("from", .count, "The first byte."), .always("to", .count, "The one after the last.")],
+                isClosed: false
+            )))
 
     private static let milliseconds = Schema.nullable(.count)
 
@@ -209,29 +209,35 @@ enum Components {
         )
     )
 
-    private static let hop = Schema.object(
-        [
-            .always("url", .text, "Secrets replaced."),
-            .always("status", .integer(0...999), "The server's."),
-            .always("remoteAddress", .nullable(.text), "Where it was."),
-            .always("at", .time, "When."),
-        ],
-        isClosed: false
-    )
+    private static let hop = Schema.component(
+        Component(
+            "Hop", "A response met on the way.",
+            .object(
+                [
+                    .always("url", .text, "Secrets replaced."),
+                    .always("status", .integer(0...999), "The server's."),
+                    .always("remoteAddress", .nullable(.text), "Where it was."),
+                    .always("at", .time, "When."),
+                ],
+                isClosed: false
+            )))
 
-    private static let attempt = Schema.object(
-        [
-            .always("startedAt", .time, "When it began."),
-            .always("endedAt", .nullable(.time), "When it ended."),
-            .always("transfer", .nullable(.component(transfer)), "How it began."),
-            .always("requestedRange", .nullable(.text), "The Range header sent."),
-            .always("receivedBytes", .count, "Body bytes that came."),
-            .always("error", .nullable(.component(transferError)), "Why it failed."),
-            .always("nameLookupMs", milliseconds, "From the request's start, as those below."),
-            .always("connectMs", milliseconds, "Connected."),
-            .always("tlsMs", milliseconds, "TLS agreed."),
-            .always("firstByteMs", milliseconds, "The first byte came."),
-        ],
-        isClosed: false
-    )
+    private static let attempt = Schema.component(
+        Component(
+            "Attempt", "A request, with the redirects that it followed.",
+            .object(
+                [
+                    .always("startedAt", .time, "When it began."),
+                    .always("endedAt", .nullable(.time), "When it ended."),
+                    .always("transfer", .nullable(.component(transfer)), "How it began."),
+                    .always("requestedRange", .nullable(.text), "The Range header sent."),
+                    .always("receivedBytes", .count, "Body bytes that came."),
+                    .always("error", .nullable(.component(transferError)), "Why it failed."),
+                    .always("nameLookupMs", milliseconds, "From the request's start, as those below."),
+                    .always("connectMs", milliseconds, "Connected."),
+                    .always("tlsMs", milliseconds, "TLS agreed."),
+                    .always("firstByteMs", milliseconds, "The first byte came."),
+                ],
+                isClosed: false
+            )))
 }

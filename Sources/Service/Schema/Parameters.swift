@@ -1,14 +1,21 @@
 internal import Core
+internal import Engine
 internal import JSON
 
 /// Schemas and members that several methods share.
 enum Parameter {
-    static let id = Schema.string(
-        TextRule(1...Limits.downloadIDByteCount, limit: "idBytes", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$") {
-            text in
-            Limits.isDownloadID(text) ? nil : "expected letters, digits, '.', '_' or '-', the first a letter or digit"
-        }
+    static let downloadID = Component(
+        "DownloadId",
+        "A download's id: the client's own, or made by the service.",
+        .string(
+            TextRule(1...Limits.downloadIDByteCount, limit: "idBytes", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$") {
+                text in
+                Limits.isDownloadID(text)
+                    ? nil : "expected letters, digits, '.', '_' or '-', the first a letter or digit"
+            }
+        )
     )
+    static let id = Schema.component(downloadID)
 
     /// Ids that one request may name.
     static let maxIDCount = 500
@@ -37,14 +44,22 @@ enum Parameter {
 
     static let url = Schema.string(TextRule(1...Limits.urlByteCount, limit: "urlBytes"))
 
-    /// A request id or token that is text or a number.
-    static let token = Schema.anyOf([
-        .string(TextRule(0...Limits.requestIDByteCount, limit: "requestIdBytes")),
-        .integer(-Schema.maxExactInteger...Schema.maxExactInteger),
-    ])
+    /// A token that a host gives a wait.
+    static let token = Schema.component(
+        Component(
+            "ProgressToken",
+            "Under which $/progress tells how a wait goes.",
+            .anyOf([
+                .string(TextRule(0...Limits.requestIDByteCount, limit: "requestIdBytes")),
+                .integer(-Schema.maxExactInteger...Schema.maxExactInteger),
+            ])
+        )
+    )
 
-    static let eventSelection = Schema.choice(EventSelection.self)
+    static let eventSelection = Schema.component(Words.eventSelection)
 
+    /// What holds until somebody says otherwise.
+    static let progressIntervalMilliseconds: Int64 = 250
     static let progressIntervalMs = Schema.integer(50...60_000)
 
     static let oneID = Member("id", id, "The download.", isRequired: true)
@@ -72,19 +87,20 @@ enum Parameter {
                     HTTPGrammar.isFieldValue($0) ? nil : "must not contain control characters"
                 }
             ),
-            "The User-Agent header."
+            "The User-Agent header.",
+            initialValue: .string(DownloadEngine.userAgent)
         ),
         Member(
             "connectTimeoutMs",
             .integer(Limits.delayMilliseconds),
             "How long connecting may take.",
-            defaultValue: 30_000
+            defaultValue: .integer(DownloadOptions().connectTimeoutMilliseconds)
         ),
         Member(
             "stallTimeoutMs",
             .integer(Limits.delayMilliseconds),
             "How long no byte may come.",
-            defaultValue: 30_000
+            defaultValue: .integer(DownloadOptions().stallTimeoutMilliseconds)
         ),
         Member("retry", .component(Components.retry), "When to give up, and how long to wait before trying again."),
     ]

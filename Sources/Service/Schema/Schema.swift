@@ -19,6 +19,11 @@ indirect enum Schema: Sendable {
     /// One whose greatest count of entries `info` lists by this name.
     case limited(String, Schema)
     case anyOf([Schema])
+    /// For the document alone: exactly one fits.
+    case oneOf([Schema])
+    case constant(JSONValue)
+    /// In answers and events: one of the words of a component, or another that a later version knows.
+    case open(Component)
     /// A schema that has a name of its own in the document.
     case component(Component)
     case nullable(Schema)
@@ -71,19 +76,23 @@ struct Member: Sendable {
     var description: String
     /// What holds when it is left out; for the document.
     var defaultValue: JSONValue?
+    /// What is in force when the process begins; leaving the member out changes nothing.
+    var initialValue: JSONValue?
 
     init(
         _ name: String,
         _ schema: Schema,
         _ description: String,
         isRequired: Bool = false,
-        defaultValue: JSONValue? = nil
+        defaultValue: JSONValue? = nil,
+        initialValue: JSONValue? = nil
     ) {
         self.name = name
         self.schema = schema
         self.isRequired = isRequired
         self.description = description
         self.defaultValue = defaultValue
+        self.initialValue = initialValue
     }
 
     /// A member of a result: always there.

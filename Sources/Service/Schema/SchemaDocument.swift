@@ -29,9 +29,17 @@ extension Schema {
             ]
         case .limited(_, let schema): return schema.document()
         case .anyOf(let schemas): return ["anyOf": .array(schemas.map { .object($0.document()) })]
+        case .oneOf(let schemas): return ["oneOf": .array(schemas.map { .object($0.document()) })]
+        case .constant(let value): return ["const": value]
+        case .open(let component):
+            return ["anyOf": [.object(Schema.component(component).document()), ["type": "string"]]]
         case .component(let component): return ["$ref": .string("#/components/schemas/\(component.name)")]
         case .nullable(let schema):
-            return ["anyOf": [.object(schema.document()), ["type": "null"]]]
+            let document = schema.document()
+            // One level of alternatives, not two.
+            let alternatives =
+                document.count == 1 ? document["anyOf"]?.array ?? [.object(document)] : [.object(document)]
+            return ["anyOf": .array(alternatives + [["type": "null"]])]
         }
     }
 
@@ -59,13 +67,14 @@ extension Schema {
     /// The components that the schema names, those inside them included.
     func collectComponents(into components: inout [String: Component]) {
         switch self {
-        case .string, .choice, .integer, .number, .boolean, .anyObject, .null, .anything: break
+        case .string, .choice, .integer, .number, .boolean, .anyObject, .null, .anything, .constant: break
         case .object(let members, _):
             for member in members { member.schema.collectComponents(into: &components) }
         case .map(let schema, _), .array(let schema, _), .nullable(let schema),
             .limited(_, let schema):
             schema.collectComponents(into: &components)
-        case .anyOf(let schemas):
+        case .open(let component): components[component.name] = component
+        case .anyOf(let schemas), .oneOf(let schemas):
             for schema in schemas { schema.collectComponents(into: &components) }
         case .component(let component):
             if components.updateValue(component, forKey: component.name) == nil {
@@ -83,7 +92,7 @@ extension Member {
         if result["$ref"] != nil { result = ["allOf": [.object(result)]] }
         if let text = result["description"]?.string {
             result["description"] = .string("\(description) \(text)")
-        } else {
+        } else if !description.isEmpty {
             result["description"] = .string(description)
         }
         if let defaultValue { result["default"] = defaultValue }
@@ -94,7 +103,6 @@ extension Member {
 extension Component {
     func document() -> JSONObject {
         var result = schema.document()
-        result["title"] = .string(name)
         result["description"] = .string(description)
         return result
     }

@@ -56,7 +56,10 @@ extension Schema {
         case .limited(let name, let schema):
             try schema.checkCount(value, limit: name, at: path)
             return try schema.checked(value, at: path)
-        case .anyOf(let schemas): return try checkedAny(value, schemas, at: path)
+        case .anyOf(let schemas), .oneOf(let schemas): return try checkedAny(value, schemas, at: path)
+        case .constant(let constant):
+            guard value == constant else { throw mismatch(value, at: path) }
+        case .open: try TextRule().check(value, at: path)
         case .component(let component): return try component.schema.checked(value, at: path)
         case .nullable(let schema): return value.isNull ? value : try schema.checked(value, at: path)
         case .null:
@@ -199,7 +202,9 @@ extension Schema {
         case .object, .anyObject: "an object"
         case .map(_, let maxCount): "an object with at most \(maxCount) members"
         case .array(_, let counts): "an array of \(counts.lowerBound)…\(counts.upperBound)"
-        case .anyOf(let schemas): schemas.map(\.phrase).joined(separator: " or ")
+        case .anyOf(let schemas), .oneOf(let schemas): schemas.map(\.phrase).joined(separator: " or ")
+        case .constant(let value): String(decoding: value.serialized(), as: UTF8.self)
+        case .open(let component): component.schema.phrase
         case .component(let component): component.schema.phrase
         case .limited(_, let schema): schema.phrase
         case .nullable(let schema): "\(schema.phrase) or null"

@@ -22,7 +22,7 @@ package final class Session: EngineClient {
 
     /// What `start` falls back on.
     var defaults = DownloadOptions()
-    var progressIntervalMilliseconds: Int64 = 250
+    var progressIntervalMilliseconds = Parameter.progressIntervalMilliseconds
     var eventSelection = EventSelection.all
 
     /// The number of the last `changed` event.

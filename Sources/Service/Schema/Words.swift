@@ -1,0 +1,41 @@
+internal import Core
+internal import Engine
+internal import RPC
+
+/// The lists of words of the protocol, each with a name in the document.
+///
+/// A parameter takes these and no others; in answers and events more may come in 1.x (`Schema.open`).
+enum Words {
+    static let downloadState = Component("DownloadState", "What a download is doing.", DownloadState.self)
+    static let stateReason = Component("StateReason", "Why it waits or is paused.", StateReason.self)
+    static let downloadPhase = Component("DownloadPhase", "What it does while active.", DownloadPhase.self)
+    static let ownership = Component("Ownership", "Which process has a download.", Ownership.self)
+    static let transferMode = Component("TransferMode", "How a transfer began.", TransferOrigin.Mode.self)
+    static let transferWhy = Component(
+        "TransferWhy", "Why bytes could not be used, or none were needed.", TransferOrigin.Why.self)
+    static let identityProof = Component(
+        "IdentityProof", "What says that bytes are of one file.", IdentityProof.self)
+    static let failureKind = Component("FailureKind", "Why a download failed.", FailureKind.self)
+    static let errorKind = Component("ErrorKind", "Why a request failed.", RPCErrorKind.self)
+    static let checksumAlgorithm = Component(
+        "ChecksumAlgorithm", "How a digest is computed.", Checksum.Algorithm.self)
+    static let ifExists = Component("IfExists", "What to do when the destination is taken.", IfExists.self)
+    static let onChange = Component("OnChange", "What to do when the server's file has changed.", OnChange.self)
+    static let resumePolicy = Component("ResumePolicy", "How much proof a resume needs.", ResumePolicy.self)
+    static let eventSelection = Component("EventSelection", "What to tell unasked.", EventSelection.self)
+    static let waitGoal = Component("WaitGoal", "What a wait waits for.", Wait.Goal.self)
+    static let shutdownMode = Component("ShutdownMode", "What becomes of downloads.", ShutdownMode.self)
+    static let eventName = Component("EventName", "Events to subscribe to.", .choice(["changed", "progress"]))
+    static let workDoneKind = Component(
+        "WorkDoneKind", "Where a wait stands, as in the Language Server Protocol.", .choice(["begin", "report", "end"]))
+    static let downloadField = Component(
+        "DownloadField", "A member of Download.", .choice(Components.downloadMembers.map(\.name)))
+}
+
+extension Component {
+    fileprivate init<Choice: RawRepresentable<String> & CaseIterable>(
+        _ name: String, _ description: String, _ type: Choice.Type
+    ) {
+        self.init(name, description, .choice(type.allCases.map(\.rawValue)))
+    }
+}
