@@ -330,10 +330,15 @@ def anchor(name: str) -> str:
 def params_table(document: JSON, name: str) -> str:
     rows = []
     for member in next(m for m in document["methods"] if m["name"] == name)["params"]:
-        default = member["schema"].get("default", member["schema"].get("x-initial"))
-        preset = "required" if is_required(member) else "" if default is None else f"`{json.dumps(default)}`"
-        rows.append([f"`{member['name']}`", kind(member["schema"]), preset, member["description"]])
+        known = "required" if is_required(member) else default_of(member["schema"])
+        rows.append([f"`{member['name']}`", kind(member["schema"]), known, member["description"]])
     return table(["param", "value", "default", "meaning"], rows)
+
+
+def default_of(schema: JSON) -> str:
+    """What holds without it; where `configure` can change that, until it does."""
+    default = schema.get("default", schema.get("x-initial"))
+    return "" if default is None else f"`{json.dumps(default)}`"
 
 
 def limits_table(document: JSON) -> str:
@@ -345,12 +350,10 @@ def limits_table(document: JSON) -> str:
 
 def members_table(document: JSON, name: str) -> str:
     schema = document["components"]["schemas"][name]
-    has_defaults = any("default" in member for member in schema["properties"].values())
+    has_defaults = any(default_of(member) for member in schema["properties"].values())
     rows = []
     for key, member in schema["properties"].items():
-        default = (
-            [f"`{json.dumps(member['default'])}`" if "default" in member else ""] if has_defaults else []
-        )
+        default = [default_of(member)] if has_defaults else []
         rows.append([f"`{key}`", kind(member), *default, member["description"]])
     return table(["member", "value", *(["default"] if has_defaults else []), "meaning"], rows)
 

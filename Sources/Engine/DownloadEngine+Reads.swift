@@ -21,7 +21,7 @@ extension DownloadEngine {
         case .loaded(let loaded): .success(loaded)
         case .notFound: .failure(.downloadNotFound(id: id))
         case .failed(let error): .failure(.storageFailure(message: error.message))
-        default: .failure(.storageFailure(message: "unexpected answer to a look-up"))
+        default: .failure(.internalError(message: "unexpected answer to a look-up"))
         }
     }
 
@@ -47,7 +47,7 @@ extension DownloadEngine {
                     case .cursorExpired: reply(.failure(.cursorExpired))
                     case .invalidCursor: reply(.failure(.invalidCursor))
                     case .failed(let error): reply(.failure(.storageFailure(message: error.message)))
-                    default: reply(.failure(.storageFailure(message: "unexpected answer to a list")))
+                    default: reply(.failure(.internalError(message: "unexpected answer to a list")))
                     }
                 }
             })

@@ -79,7 +79,7 @@ extension DownloadEngine {
         case .failed(let error):
             submit(.release(id: id)) { _ in }
             body(.failure(.storageFailure(message: error.message)))
-        default: body(.failure(.storageFailure(message: "unexpected answer to a removal")))
+        default: body(.failure(.internalError(message: "unexpected answer to a removal")))
         }
     }
 

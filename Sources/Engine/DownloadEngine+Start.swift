@@ -175,7 +175,7 @@ extension DownloadEngine {
         case .started(.absent):
             answer { reply(.failure(run.refusal ?? .storageFailure(message: "the download was not recorded"))) }
         case .failed(let error): answer { reply(.failure(.storageFailure(message: error.message))) }
-        default: answer { reply(.failure(.storageFailure(message: "unexpected answer to a start"))) }
+        default: answer { reply(.failure(.internalError(message: "unexpected answer to a start"))) }
         }
     }
 

@@ -26,6 +26,8 @@ package enum EngineError: Error, Equatable, Sendable {
     /// It lies in none of the directories that files may lie in.
     case outsideRoots(path: String)
     case storageFailure(message: String)
+    /// Something came that cannot be, unless the service has a defect.
+    case internalError(message: String)
     /// A live process of the same application owns the download.
     case lockedElsewhere(id: String)
     case cursorExpired

@@ -142,6 +142,20 @@ def test_the_limits_are_those_of_info(launch: Launcher, document: JSON) -> None:
     assert process.messages[0]["result"]["limits"] == document["x-limits"]
 
 
+def test_the_pages_tell_what_is_in_force_at_first(launch: Launcher) -> None:
+    """Each number that can be set stands in the page with the value that the service has."""
+    process, _ = launch.pipe('{"jsonrpc":"2.0","id":1,"method":"configure"}')
+    settings = process.messages[0]["result"]
+    page = (PROTOCOL / "README.md").read_text()
+    numbers = {**settings, **settings["defaults"], **settings["defaults"]["retry"]}
+    numbers = {name: value for name, value in numbers.items() if isinstance(value, int)}
+    assert len(numbers) == 8
+    for name, value in numbers.items():
+        rows = re.findall(rf"^\| `{name}` \|[^|]*\| ([^|]*) \|", page, re.MULTILINE)
+        assert rows, name
+        assert set(rows) == {f"`{value}`"}, name
+
+
 def test_every_error_of_a_method_is_in_the_table_of_errors(document: JSON) -> None:
     table = {(error["code"], error["kind"]) for error in document["x-errors"]}
     for method in document["methods"]:

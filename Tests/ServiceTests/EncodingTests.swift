@@ -78,6 +78,7 @@ import Testing
         (.limitExceeded(limit: "downloads", maximum: 1), .limitExceeded),
         (.permissionDenied(path: "/p"), .permissionDenied),
         (.storageFailure(message: "m"), .storageFailure),
+        (.internalError(message: "m"), .internalError),
         (.lockedElsewhere(id: "a"), .lockedElsewhere),
         (.cursorExpired, .cursorExpired),
         (.invalidCursor, .invalidParams),

@@ -87,6 +87,7 @@ extension RPCError {
         case .cursorExpired: self = .cursorExpired(at: "cursor")
         case .shuttingDown: self = .shuttingDown
         case .storageFailure(let message): self.init(.storageFailure, message)
+        case .internalError(let message): self = .internalError("The service has a defect: \(message).")
         case .permissionDenied(let path): self = .permissionDenied(path: path)
         case .outsideRoots(let path): self = .outsideRoots(path: path)
         case .lockedElsewhere(let id):

@@ -44,7 +44,7 @@ extension MethodDescription {
                 Parameter.resumeData,
                 "What export gave: its bytes are taken over; once."
             ),
-            Member("maxFileBytes", .count, "Fail rather than fetch a longer file."),
+            Member("maxFileBytes", .count, "Fail rather than fetch a longer file; without it any length is taken."),
             Member("priority", .integer(Limits.priority), "Higher goes first.", defaultValue: 0),
             Member("startPaused", .boolean, "Make the record only.", defaultValue: false),
             Member("background", .boolean, "Go on when the host goes.", defaultValue: false),
@@ -67,7 +67,7 @@ extension MethodDescription {
                     isClosed: false
                 ))),
         errors: [
-            .destinationConflict, .idConflict, .unsupportedUrl, .limitExceeded, .permissionDenied,
+            .destinationConflict, .idConflict, .unsupportedUrl, .permissionDenied,
             .storageFailure, .lockedElsewhere, .resumeDataUnusable,
         ],
         handle: startDownload

@@ -18,8 +18,9 @@ extension MethodDescription {
             Member(
                 "ids", Parameter.ids, "Of which downloads, other processes' too; without it, of all of this process."),
             Member(
-                "progressIntervalMs", Parameter.progressIntervalMs, "How often at most.",
-                defaultValue: .integer(Parameter.progressIntervalMilliseconds)),
+                "progressIntervalMs", Parameter.progressIntervalMs,
+                "How often at most; without it what initialize or configure said.",
+                initialValue: .integer(Parameter.progressIntervalMilliseconds)),
         ],
         isAnswerSmall: true,
         resultName: "subscribed",

@@ -16,7 +16,9 @@ extension MethodDescription {
                 "final: completed, failed or canceled; settled: also paused, or waiting for what only people can mend.",
                 defaultValue: "final"
             ),
-            Member("timeoutMs", .integer(0...31_536_000_000), "When to answer at the latest."),
+            Member(
+                "timeoutMs", .integer(0...31_536_000_000), "When to answer at the latest; without it there is no limit."
+            ),
             Member(
                 "workDoneToken",
                 Parameter.token,

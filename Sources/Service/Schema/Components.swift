@@ -28,13 +28,13 @@ enum Components {
                 Member(
                     "maxAttempts", .integer(Limits.retryAttemptCount),
                     "Failures in a row, without a byte gained between them.",
-                    defaultValue: .integer(Int64(RetryOptions().maxAttempts))),
+                    initialValue: .integer(Int64(RetryOptions().maxAttempts))),
                 Member(
                     "initialDelayMs", .integer(Limits.delayMilliseconds), "The wait before the first new try.",
-                    defaultValue: .integer(RetryOptions().initialDelayMilliseconds)),
+                    initialValue: .integer(RetryOptions().initialDelayMilliseconds)),
                 Member(
                     "maxDelayMs", .integer(Limits.delayMilliseconds), "Where the waits stop growing.",
-                    defaultValue: .integer(RetryOptions().maxDelayMilliseconds)),
+                    initialValue: .integer(RetryOptions().maxDelayMilliseconds)),
             ],
             isClosed: true
         )

@@ -94,13 +94,13 @@ enum Parameter {
             "connectTimeoutMs",
             .integer(Limits.delayMilliseconds),
             "How long connecting may take.",
-            defaultValue: .integer(DownloadOptions().connectTimeoutMilliseconds)
+            initialValue: .integer(DownloadOptions().connectTimeoutMilliseconds)
         ),
         Member(
             "stallTimeoutMs",
             .integer(Limits.delayMilliseconds),
             "How long no byte may come.",
-            defaultValue: .integer(DownloadOptions().stallTimeoutMilliseconds)
+            initialValue: .integer(DownloadOptions().stallTimeoutMilliseconds)
         ),
         Member("retry", .component(Components.retry), "When to give up, and how long to wait before trying again."),
     ]

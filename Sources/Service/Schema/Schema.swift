@@ -76,7 +76,7 @@ struct Member: Sendable {
     var description: String
     /// What holds when it is left out; for the document.
     var defaultValue: JSONValue?
-    /// What is in force when the process begins; leaving the member out changes nothing.
+    /// What is in force when the process begins, until `configure` says otherwise; for the document.
     var initialValue: JSONValue?
 
     init(

@@ -96,6 +96,7 @@ extension Member {
             result["description"] = .string(description)
         }
         if let defaultValue { result["default"] = defaultValue }
+        if let initialValue { result["x-initial"] = initialValue }
         return result
     }
 }
