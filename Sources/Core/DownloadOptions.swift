@@ -89,6 +89,8 @@ package struct DownloadOptions: Equatable, Sendable {
     package var retry = RetryOptions()
     /// Goes on without its host, as `--on-host-exit finish` does for all.
     package var isBackground = false
+    /// Directories of the destination that are missing are made.
+    package var createsDirectories = false
 
     package init() {}
 }

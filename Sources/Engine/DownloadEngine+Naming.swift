@@ -21,8 +21,10 @@ extension DownloadEngine {
     /// Tries `name`, then `name (1)` and so on where the download may be renamed.
     private func tryName(_ download: Download, directory: String, name: String, number: Int) {
         let candidate = number == 0 ? name : FileName.numbered(name, number)
-        submit(.inspect(directory: directory, name: candidate, partialName: candidate + FileName.partialSuffix)) {
-            [self] outcome in
+        let look = FileJob.inspect(
+            directory: directory, name: candidate, partialName: candidate + FileName.partialSuffix,
+            createsDirectories: download.options.createsDirectories)
+        submit(look) { [self] outcome in
             if !isRunning(download) {
                 download.isNaming = false
                 return quieted(download)

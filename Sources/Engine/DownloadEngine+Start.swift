@@ -47,7 +47,10 @@ extension DownloadEngine {
             }
             takePartial(run) { [self] in decide(run, mayAsk: mayAsk) }
         }
-        submit(.inspect(directory: directory, name: name, partialName: partialName)) { goOn($0) }
+        let look = FileJob.inspect(
+            directory: directory, name: name, partialName: partialName,
+            createsDirectories: run.request.options.createsDirectories)
+        submit(look) { goOn($0) }
         // A disk that hangs must not hold up the requests behind this one for ever.
         timers.add(.run { goOn(nil) }, due: now + Self.lookLimitNanoseconds)
     }

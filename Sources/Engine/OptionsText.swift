@@ -16,6 +16,7 @@ enum OptionsText {
         case retryInitialDelayMs
         case retryMaxDelayMs
         case background
+        case createDirectories
 
         /// What a number may be; nil for what is none. The same as in `start`.
         var limits: ClosedRange<Int64>? {
@@ -23,7 +24,7 @@ enum OptionsText {
             case .connectTimeoutMs, .stallTimeoutMs, .retryInitialDelayMs, .retryMaxDelayMs: Limits.delayMilliseconds
             case .maxFileBytes: 0...Limits.fileByteCount
             case .retryMaxAttempts: Limits.retryAttemptCount
-            case .userAgent, .onChange, .resumePolicy, .background: nil
+            case .userAgent, .onChange, .resumePolicy, .background, .createDirectories: nil
             }
         }
     }
@@ -51,6 +52,7 @@ enum OptionsText {
         case .retryInitialDelayMs: String(options.retry.initialDelayMilliseconds)
         case .retryMaxDelayMs: String(options.retry.maxDelayMilliseconds)
         case .background: options.isBackground ? "1" : nil
+        case .createDirectories: options.createsDirectories ? "1" : nil
         }
     }
 
@@ -139,6 +141,7 @@ enum OptionsText {
             options.retry.initialDelayMilliseconds = number ?? options.retry.initialDelayMilliseconds
         case .retryMaxDelayMs: options.retry.maxDelayMilliseconds = number ?? options.retry.maxDelayMilliseconds
         case .background: options.isBackground = value == "1"
+        case .createDirectories: options.createsDirectories = value == "1"
         }
     }
 

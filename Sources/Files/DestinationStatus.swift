@@ -4,7 +4,17 @@ internal import Platform
 
 extension DestinationStatus {
     /// Looks at a destination; a directory that is missing is an answer, one that may not be searched an error.
-    init(directory path: String, name: String?, partialName: String?, in scope: PathScope) throws(FileError) {
+    init(
+        directory path: String, name: String?, partialName: String?, createsDirectories: Bool = false,
+        in scope: PathScope
+    ) throws(FileError) {
+        if createsDirectories {
+            do throws(FileError) {
+                try scope.makeDirectories(path)
+            } catch {
+                throw error.errno == .nameTooLong ? FileError(inspecting: error.path, errno: .nameTooLong) : error
+            }
+        }
         self.init(directory: .missing, isWritable: false, atName: .nothing, atPartialName: .nothing)
         let directory: FileDirectory
         do throws(FileError) {

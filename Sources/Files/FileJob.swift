@@ -51,8 +51,8 @@ package struct Publication: Sendable {
 /// One piece of work for `FileWorkers`; what each answers stands in `FileOutcome`.
 package enum FileJob: Sendable {
     /// What stands at a destination. The names are single components; links at them are not followed, those in the
-    /// directory's path are. → `.inspected`
-    case inspect(directory: String, name: String?, partialName: String?)
+    /// directory's path are. `createsDirectories`: first makes what is missing of the directory's path. → `.inspected`
+    case inspect(directory: String, name: String?, partialName: String?, createsDirectories: Bool = false)
 
     /// Which of these directories lie outside of where files may lie, or are led there by a link. → `.located`
     case locate(directories: [String])

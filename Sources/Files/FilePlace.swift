@@ -1,4 +1,5 @@
 internal import Core
+internal import Glibc
 internal import Platform
 
 /// Where system calls find a file, and what messages call it.
@@ -64,6 +65,25 @@ extension PathScope {
             if error.reason == .outsideRoots { return true }
             if error.downloadFailure.isRetryable { throw error }
             return false
+        }
+    }
+
+    /// Makes what is missing of a directory's path, each directory on the disk before the next; what stands in the way of
+    /// one is left for who looks at the directory to tell.
+    func makeDirectories(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            let found = try directory(path, for: .create).place
+            if (try? FileStatus(following: found)) != nil { return }
+        } catch {
+            if error.errno != .noEntry { throw error }
+        }
+        let parent = path.parentDirectory
+        if parent == path { return }
+        try makeDirectories(parent)
+        let made = try file(path, for: .create)
+        try attempt(.create, path) { () throws(Errno) in
+            guard try makeDirectory(made.place) else { return }
+            try? FileDescriptor(open: made.place.parent, flags: O_RDONLY | O_DIRECTORY).synchronize()
         }
     }
 

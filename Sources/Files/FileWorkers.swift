@@ -166,7 +166,7 @@ extension FileJob {
     /// What an error about the job as a whole says.
     fileprivate var subject: (FileError.Operation, path: String) {
         switch self {
-        case .inspect(let directory, _, _): (.inspect, directory)
+        case .inspect(let directory, _, _, _): (.inspect, directory)
         case .locate(let directories): (.inspect, directories.first ?? "")
         case .createPartial(let path, _, _), .name(_, let path): (.create, path)
         case .openPartial(let path, _, _, _), .describePartial(let path, _): (.open, path)

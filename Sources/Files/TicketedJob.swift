@@ -15,8 +15,11 @@ struct TicketedJob: Sendable {
 
     private func outcome() throws(FileError) -> FileOutcome {
         switch job {
-        case .inspect(let directory, let name, let partialName):
-            .inspected(try DestinationStatus(directory: directory, name: name, partialName: partialName, in: scope))
+        case .inspect(let directory, let name, let partialName, let createsDirectories):
+            .inspected(
+                try DestinationStatus(
+                    directory: directory, name: name, partialName: partialName,
+                    createsDirectories: createsDirectories, in: scope))
         case .locate(let directories):
             .located(outside: try outside(directories))
         case .createPartial(let path, let byteCount, let replacesOrphan):

@@ -137,6 +137,17 @@ package func removeFile(_ place: Place) throws(Errno) {
     _ = try unsafe place.call { unsafe cplatform_unlink($0, $1) }
 }
 
+/// Makes a directory with the permissions that the umask leaves; false when the name was taken.  C: mkdirat(2)
+package func makeDirectory(_ place: Place) throws(Errno) -> Bool {
+    do throws(Errno) {
+        _ = try unsafe place.call { unsafe mkdirat($0, $1, 0o777) }
+        return true
+    } catch {
+        if error == .exists { return false }
+        throw error
+    }
+}
+
 /// Throws why this process could not make and remove names in that directory.  C: faccessat(2)
 package func checkWritable(directory place: Place) throws(Errno) {
     _ = try unsafe place.call { unsafe cplatform_may_write($0, $1) }

@@ -11,6 +11,7 @@ extension DownloadOptions {
         if let agent = object["userAgent"]?.string { userAgent = agent }
         if let timeout = object["connectTimeoutMs"]?.integer { connectTimeoutMilliseconds = timeout }
         if let timeout = object["stallTimeoutMs"]?.integer { stallTimeoutMilliseconds = timeout }
+        if let isWanted = object["createDirectories"]?.bool { createsDirectories = isWanted }
         if let retry = object["retry"]?.object { try apply(retry: retry, at: path + "retry") }
     }
 
@@ -54,6 +55,7 @@ extension DownloadOptions {
             "userAgent": .optional(userAgent),
             "connectTimeoutMs": .integer(connectTimeoutMilliseconds),
             "stallTimeoutMs": .integer(stallTimeoutMilliseconds),
+            "createDirectories": .bool(createsDirectories),
             "retry": [
                 "maxAttempts": .integer(Int64(retry.maxAttempts)),
                 "initialDelayMs": .integer(retry.initialDelayMilliseconds),

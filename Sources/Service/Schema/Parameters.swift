@@ -102,6 +102,12 @@ enum Parameter {
             "How long no byte may come.",
             initialValue: .integer(DownloadOptions().stallTimeoutMilliseconds)
         ),
+        Member(
+            "createDirectories",
+            .boolean,
+            "Make the directories of the destination that are missing, inside --root only.",
+            initialValue: .bool(DownloadOptions().createsDirectories)
+        ),
         Member("retry", .component(Components.retry), "When to give up, and how long to wait before trying again."),
     ]
 }
