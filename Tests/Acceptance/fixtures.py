@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,22 @@ class Launcher:
         )
 
 
+@cache
+def declared_errors() -> dict[str, set[tuple[int, str]]]:
+    """By method: code and kind of what openrpc.json says that it may be answered with."""
+    document = json.loads((TOP / "protocol" / "openrpc.json").read_text())
+    return {m["name"]: {(e["code"], e["message"]) for e in m["errors"]} for m in document["methods"]}
+
+
+def undeclared_errors(process: Towline) -> list[str]:
+    declared = declared_errors()
+    return [
+        f"{method} was answered with {code} {kind}, which openrpc.json does not tell of"
+        for method, code, kind in process.errors
+        if method in declared and (code, kind) not in declared[method]
+    ]
+
+
 @pytest.fixture
 def launch(binary: Path, tmp_path: Path) -> Iterator[Launcher]:
     launcher = Launcher(binary, tmp_path)
@@ -107,6 +125,7 @@ def launch(binary: Path, tmp_path: Path) -> Iterator[Launcher]:
     for process in launcher.processes:
         process.finish()
     violations = [text for process in launcher.processes for text in process.violations]
+    violations += [text for process in launcher.processes for text in undeclared_errors(process)]
     assert not violations, "rules of the wire that were broken:\n" + "\n".join(violations)
 
 

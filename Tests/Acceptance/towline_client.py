@@ -107,6 +107,8 @@ class Towline:
         self.stderr_bytes = b""
         self.killed = False
         self._answers: dict[str, JSON] = {}
+        #: the methods that `send` has called, by id
+        self._methods: dict[str, str] = {}
         self._next_id = 1
         self._last_seq: int | None = None
         self._ended = False
@@ -166,6 +168,7 @@ class Towline:
         with self._condition:
             request_id = self._next_id
             self._next_id += 1
+            self._methods[json.dumps(request_id)] = method
         message: JSON = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params is not None:
             message["params"] = params
@@ -184,6 +187,17 @@ class Towline:
         key = json.dumps(request_id)
         self._wait(lambda: key in self._answers, timeout, f"the answer to {key}")
         return self._answers[key]
+
+    @property
+    def errors(self) -> list[tuple[str, int, str | None]]:
+        """The errors that calls were answered with: method, code and kind."""
+        with self._condition:
+            answered = [
+                (self._methods[k], m["error"])
+                for k, m in self._answers.items()
+                if k in self._methods and "error" in m
+            ]
+        return [(method, e["code"], (e.get("data") or {}).get("kind")) for method, e in answered]
 
     def call(self, method: str, /, *, timeout: float = ANSWER_TIMEOUT, **params: Any) -> Any:
         return self.answer(self.send(method, params or None), timeout)
