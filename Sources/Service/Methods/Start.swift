@@ -68,7 +68,7 @@ extension MethodDescription {
                 ))),
         errors: [
             .destinationConflict, .idConflict, .unsupportedUrl, .permissionDenied,
-            .storageFailure, .lockedElsewhere, .resumeDataUnusable,
+            .storageFailure, .resumeDataUnusable,
         ],
         handle: startDownload
     )
