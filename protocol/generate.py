@@ -306,7 +306,7 @@ def kind(schema: JSON) -> str:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     which = schema.get("type")
     if which == "integer":
-        low, high = schema["minimum"], schema["maximum"]
+        low, high = schema["minimum"], schema.get("maximum", MAX_INTEGER)
         return "integer" if high == MAX_INTEGER and low == 0 else f"integer {number(low)} to {number(high)}"
     if which == "string" and "maxLength" in schema:
         return f"string, at most {number(schema['maxLength'])} bytes"

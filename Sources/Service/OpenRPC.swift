@@ -92,6 +92,10 @@ package enum OpenRPC {
             if schema["$ref"] != nil { schema = ["allOf": [.object(schema)]] }
             schema["default"] = value
         }
+        // A request is refused beyond it.
+        if schema["type"] == "integer", schema["maximum"] == nil {
+            schema["maximum"] = .integer(Schema.maxExactInteger)
+        }
         if let value = member.initialValue { schema["x-initial"] = value }
         var result: JSONObject = ["name": .string(member.name), "description": .string(member.description)]
         if member.isRequired { result["required"] = true }

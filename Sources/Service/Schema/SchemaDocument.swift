@@ -7,9 +7,10 @@ extension Schema {
         case .string(let rule): return Self.document(rule)
         case .choice(let choices): return ["type": "string", "enum": .array(choices.map { .string($0) })]
         case .integer(let range):
-            return [
-                "type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound),
-            ]
+            var result: JSONObject = ["type": "integer", "minimum": .integer(range.lowerBound)]
+            // What every JSON reader holds is said once for all, in the page: the document must fit into an answer.
+            if range.upperBound < Schema.maxExactInteger { result["maximum"] = .integer(range.upperBound) }
+            return result
         case .number: return ["type": "number"]
         case .boolean: return ["type": "boolean"]
         case .null: return ["type": "null"]
@@ -23,10 +24,10 @@ extension Schema {
         case .anyObject(let maxByteCount):
             return ["type": "object", "description": "At most \(maxByteCount) bytes of JSON text."]
         case .array(let schema, let counts):
-            return [
-                "type": "array", "items": .object(schema.document()),
-                "minItems": .integer(Int64(counts.lowerBound)), "maxItems": .integer(Int64(counts.upperBound)),
-            ]
+            var result: JSONObject = ["type": "array", "items": .object(schema.document())]
+            if counts.lowerBound > 0 { result["minItems"] = .integer(Int64(counts.lowerBound)) }
+            result["maxItems"] = .integer(Int64(counts.upperBound))
+            return result
         case .limited(_, let schema): return schema.document()
         case .anyOf(let schemas): return ["anyOf": .array(schemas.map { .object($0.document()) })]
         case .oneOf(let schemas): return ["oneOf": .array(schemas.map { .object($0.document()) })]
