@@ -203,6 +203,8 @@ def message(name: str, summary: str, params: JSON, identity: JSON | None) -> JSO
     needs_params = bool({"required", "anyOf", "oneOf"} & set(params))
     nothing = [{"type": "null"}, {"type": "array", "maxItems": 0}]
     properties["params"] = params if needs_params else {"anyOf": [params, *nothing]}
+    # What libraries add for tracing is ignored.
+    properties |= {name: {} for name in ("meta", "traceparent", "tracestate", "baggage")}
     required = ["jsonrpc", "method", *(["params"] if needs_params else [])]
     return {
         "title": name,
@@ -210,6 +212,7 @@ def message(name: str, summary: str, params: JSON, identity: JSON | None) -> JSO
         "type": "object",
         "properties": properties,
         "required": required,
+        "patternProperties": {"^_": {}},
         "additionalProperties": False,
     }
 

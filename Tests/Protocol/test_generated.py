@@ -127,6 +127,7 @@ def test_the_schemas_refuse_what_the_service_refuses(launch: Launcher, message: 
         {"id": 1, "method": "list", "params": {"limit": None, "_mine": 1}},
         {"id": 1, "method": "initialize", "params": {"rootUri": None}},
         {"id": 1, "method": "pause", "params": {"id": None, "ids": [], "all": None}},
+        {"id": 1, "method": "ping", "traceparent": "00-0af7-b7ad-01", "meta": {}, "_mine": 1},
     ],
     ids=json.dumps,
 )
