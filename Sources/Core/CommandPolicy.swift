@@ -21,8 +21,7 @@ package enum CommandOutcome: Equatable, Sendable {
 package enum CommandPolicy {
     /// The protocol's table of commands.
     ///
-    /// The caller sets the intent whatever the outcome: a pause of an interrupted download changes nothing here, and
-    /// still means that it is not to go on by itself.
+    /// A pause of an interrupted download changes its reason alone, which is the caller's to see to.
     package static func outcome(of command: DownloadCommand, in state: DownloadState) -> CommandOutcome {
         switch command {
         case .pause:

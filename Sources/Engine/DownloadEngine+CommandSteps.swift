@@ -30,8 +30,14 @@ extension DownloadEngine {
         switch CommandPolicy.outcome(of: run.command, in: record.state) {
         case .unchanged:
             run.snapshot = snapshot(of: loaded)
-            guard run.command == .pause, record.intent == .run, record.reason == .interrupted else { return next() }
-            keepPaused(record.id, run, then: next)
+            guard run.command == .pause, record.reason == .interrupted else { return next() }
+            adopt(record.id) { [self] result in
+                switch result {
+                case .success(let adopted): keepPaused(hold(adopted), run)
+                case .failure(let error): run.fail(record.id, error)
+                }
+                next()
+            }
         case .invalid, .gone:
             run.fail(record.id, .invalidState(id: record.id, state: record.state, command: run.command))
             next()
@@ -73,8 +79,12 @@ extension DownloadEngine {
         run.matchedCount += 1
         switch CommandPolicy.outcome(of: run.command, in: record.state) {
         case .unchanged:
-            noteIntent(run, download)
-            run.snapshot = snapshot(of: download)
+            if run.command == .pause, record.reason == .interrupted {
+                keepPaused(download, run)
+            } else {
+                noteIntent(run, download)
+                run.snapshot = snapshot(of: download)
+            }
             next()
         case .invalid, .gone:
             run.fail(download.id, .invalidState(id: download.id, state: record.state, command: run.command))
@@ -93,19 +103,10 @@ extension DownloadEngine {
         }
     }
 
-    /// Makes a pause by interruption the user's own; to whom it was paused before and is after.
-    private func keepPaused(_ id: String, _ run: CommandRun, then next: @escaping () -> Void) {
-        adopt(id) { [self] result in
-            switch result {
-            case .success(let adopted):
-                let download = hold(adopted)
-                download.record.reason = .user
-                noteIntent(run, download)
-                run.snapshot = snapshot(of: download)
-            case .failure(let error): run.fail(id, error)
-            }
-            next()
-        }
+    /// Makes a pause by interruption the user's own.
+    private func keepPaused(_ download: Download, _ run: CommandRun) {
+        download.record.intent = .paused
+        changed(run, download, to: DownloadStatus(.paused, reason: .user))
     }
 
     /// A pause of what an interruption has paused changes nothing now, but it is not to go on by itself any more.

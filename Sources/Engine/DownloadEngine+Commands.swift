@@ -14,7 +14,7 @@ extension DownloadEngine {
     ) {
         pipeline.append(
             .run { [self] in
-                if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
+                if isClosed { return answer { reply(.failure(.shuttingDown)) } }
                 let run = CommandRun(command: command, deletesPartial: deletesPartial)
                 pipeline.block()
                 switch target {

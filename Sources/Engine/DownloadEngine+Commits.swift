@@ -47,10 +47,13 @@ extension DownloadEngine {
         if isTold { tell(download) }
     }
 
-    /// Moves an active download to a phase; there is nothing to save.
+    /// Moves an active download to a phase.
+    ///
+    /// The record does not hold it, and is saved all the same: each change that is told has a revision of its own.
     func change(_ download: Download, phase: DownloadPhase) {
         guard download.record.state == .active, download.phase != phase else { return }
         download.phase = phase
+        markDirty(download)
         tell(download)
     }
 
@@ -157,6 +160,8 @@ extension DownloadEngine {
                 note(.error, error.message, nil)
             }
             storeHandlers.removeValue(forKey: result.ticket)?(result.outcome)
+            // What waited for this commit tells its revision, not that of the next.
+            drainOutbox()
         }
     }
 
@@ -165,23 +170,29 @@ extension DownloadEngine {
         while let entry = outbox.popReady(completedTicket: completedStoreTicket) {
             switch entry {
             case .reply(let reply): reply()
-            case .event(var told):
-                if let held = downloads[told.id] {
-                    told.revision = held.record.revision
-                    held.tell(&told)
-                    if told.state == .completed, held.endSaveFailureCount > 0 {
-                        held.isEndHeldBack = true
-                        continue
-                    }
-                    // Once the client has heard the end it may ask anew: forget the download first.
-                    if told.state.isFinal {
-                        held.isEndTold = held.record.state.isFinal
-                        evict(held)
-                    }
-                }
-                client?.downloadChanged(told, self)
+            case .event(let told): letGo(told, isUpdate: false)
+            case .update(let told): letGo(told, isUpdate: true)
+            case .removal(let id, let revision): client?.downloadRemoved(id: id, revision: revision, self)
             }
         }
+    }
+
+    private func letGo(_ snapshot: DownloadSnapshot, isUpdate: Bool) {
+        var told = snapshot
+        if let held = downloads[told.id] {
+            told.revision = held.record.revision
+            held.tell(&told)
+            if told.state == .completed, held.endSaveFailureCount > 0 {
+                held.isEndHeldBack = true
+                return
+            }
+            // Once the client has heard the end it may ask again: forget the download first.
+            if told.state.isFinal {
+                held.isEndTold = held.record.state.isFinal
+                evict(held)
+            }
+        }
+        client?.downloadChanged(told, isUpdate: isUpdate, self)
     }
 
     /// Forgets a download that is over; the store keeps its record.

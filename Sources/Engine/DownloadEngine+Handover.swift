@@ -38,7 +38,7 @@ extension DownloadEngine {
         for id in ids { letGo(id) {} }
     }
 
-    private func letGo(_ id: String, then body: @escaping () -> Void) {
+    func letGo(_ id: String, then body: @escaping () -> Void) {
         guard let download = downloads[id], !download.isPublishing, !download.record.state.isFinal else { return }
         stop(download)
         let generation = download.generation

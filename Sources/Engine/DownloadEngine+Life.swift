@@ -13,7 +13,7 @@ extension DownloadEngine {
     package func resumeInterrupted(reply: @escaping Reply<Int>) {
         pipeline.append(
             .run { [self] in
-                if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
+                if isClosed { return answer { reply(.failure(.shuttingDown)) } }
                 pipeline.block()
                 takeOverInterrupted(reply)
             })
@@ -55,12 +55,28 @@ extension DownloadEngine {
         self.settings = settings
     }
 
+    /// Interrupts these downloads and gives them up, and lets the others go on; answers when all is durable.
+    ///
+    /// Later requests that change something are refused with `.shuttingDown`.
+    package func suspend(ids: [String], reply: @escaping () -> Void) {
+        isClosed = true
+        let run = SuspendRun(waitingCount: ids.count + 1) { [self] in answer(reply) }
+        for id in ids {
+            let once = OneCall<Void> { run.oneIsQuiet() }
+            letGo(id) { once(()) }
+            // One that is being named, or whose disk hangs, is not waited for.
+            timers.add(.run { once(()) }, due: now + Self.suspendLimitNanoseconds)
+        }
+        run.oneIsQuiet()
+    }
+
     /// Stops all transfers, hands what is gathered to the disk and commits the marks.
     ///
     /// The records keep their states: once this process is gone they read as interrupted. Later requests that change
     /// something are refused with `.shuttingDown`.
     package func suspendAll(reply: @escaping () -> Void) {
         isSuspended = true
+        isClosed = true
         // The last chance of what could not be saved before.
         retryCommit()
         let running = downloads.values.filter { $0.exchange != nil }

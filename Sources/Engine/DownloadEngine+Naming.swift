@@ -78,6 +78,7 @@ extension DownloadEngine {
                 download.record.path = path
                 download.record.partialPath = path + FileName.partialSuffix
                 markDirty(download)
+                outbox.append(.update(snapshot(of: download)))
                 if isTaken, download.record.ifExists == .skip { return lookFirst(download) }
                 // Bytes may have come meanwhile, or a pause.
                 pumpPartial(download)

@@ -8,10 +8,11 @@ extension DownloadEngine {
     /// Forgets a download in a final state.
     ///
     /// - Parameter deletesFile: removes the finished file too, if it still is the one that the record knows.
+    /// The answer is followed by `downloadRemoved`.
     package func remove(id: String, deletesFile: Bool, reply: @escaping Reply<Void>) {
         pipeline.append(
             .run { [self] in
-                if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
+                if isClosed { return answer { reply(.failure(.shuttingDown)) } }
                 if let held = downloads[id], !held.record.state.isFinal {
                     let error = EngineError.invalidState(id: id, state: held.record.state, command: .remove)
                     return answer { reply(.failure(error)) }
@@ -20,7 +21,8 @@ extension DownloadEngine {
                 if downloads[id]?.isUnsaved == true { retryCommit() }
                 pipeline.block()
                 removeFinal(id, deletesFile: deletesFile) { [self] result in
-                    answer { reply(result) }
+                    answer { reply(result.map { _ in }) }
+                    if case .success(let revision) = result { outbox.append(.removal(id: id, revision: revision)) }
                     pipeline.unblock()
                     pumpPipeline()
                 }
@@ -29,7 +31,7 @@ extension DownloadEngine {
 
     /// The file first: what a kill leaves in between is a record, which can be removed again.
     private func removeFinal(
-        _ id: String, deletesFile: Bool, then body: @escaping (Result<Void, EngineError>) -> Void
+        _ id: String, deletesFile: Bool, then body: @escaping (Result<Int64, EngineError>) -> Void
     ) {
         submit(.get(id: id)) { [self] outcome in
             guard case .loaded(let loaded) = outcome, loaded.ownership != .other else { return delete(id, then: body) }
@@ -43,7 +45,7 @@ extension DownloadEngine {
     }
 
     private func remove(
-        _ record: DownloadRecord, deletesFile: Bool, then body: @escaping (Result<Void, EngineError>) -> Void
+        _ record: DownloadRecord, deletesFile: Bool, then body: @escaping (Result<Int64, EngineError>) -> Void
     ) {
         let id = record.id
         guard record.state.isFinal, let job = removalJob(record, deletesFile: deletesFile) else {
@@ -59,18 +61,18 @@ extension DownloadEngine {
         }
     }
 
-    private func delete(_ id: String, then body: @escaping (Result<Void, EngineError>) -> Void) {
+    private func delete(_ id: String, then body: @escaping (Result<Int64, EngineError>) -> Void) {
         submit(.delete(id: id)) { [self] outcome in removed(id, outcome, then: body) }
     }
 
     private func removed(
-        _ id: String, _ outcome: StoreOutcome, then body: @escaping (Result<Void, EngineError>) -> Void
+        _ id: String, _ outcome: StoreOutcome, then body: @escaping (Result<Int64, EngineError>) -> Void
     ) {
         switch outcome {
         case .deleted(_, let revision):
             self.revision = max(self.revision, revision)
             discards.remove(id)
-            body(.success(()))
+            body(.success(revision))
         case .notFound: body(.failure(.downloadNotFound(id: id)))
         case .notFinal(let loaded):
             body(.failure(.invalidState(id: id, state: loaded.record.state, command: .remove)))

@@ -16,7 +16,7 @@ extension DownloadEngine {
 
     private func beginStart(_ request: StartRequest, _ reply: @escaping Reply<StartAnswer>) {
         let run = StartRun(place: starts.take(), request: request, reply: reply)
-        if isSuspended { return refuse(run, .shuttingDown) }
+        if isClosed { return refuse(run, .shuttingDown) }
         do throws(URLError) {
             (_, run.url, run.userInfo) = try URLParser.separate(request.url)
         } catch {
@@ -30,11 +30,12 @@ extension DownloadEngine {
 
     /// - Parameter mayAsk: false once a process that has the download has been asked for it.
     private func inspect(_ run: StartRun, mayAsk: Bool) {
-        let (directory, name) = split(run.request.destination)
+        let (directory, name) = split(run.path.map { .file(path: $0) } ?? run.request.destination)
         let partialName = name.map { $0 + FileName.partialSuffix }
         let goOn = OneCall<FileOutcome?> { [self] outcome in
             switch outcome {
             case .inspected(let status)?:
+                if run.number > 0, status.atName != .nothing, takeNextName(run, mayAsk: mayAsk) { return }
                 run.status = status
                 run.refusal = whyRefused(run.request, directory, status)
             case .failed(let error)? where error.reason == .outsideRoots:
@@ -63,6 +64,7 @@ extension DownloadEngine {
         // A destination that is of no use now may still belong to a download that the request means.
         candidate.mayInsert = run.refusal == nil
         submit(.start(candidate)) { [self] outcome in
+            if case .started(.destinationConflict) = outcome, takeNextName(run, mayAsk: mayAsk) { return }
             guard mayAsk, case .started(.ownedElsewhere(let loaded)) = outcome else {
                 return movePartial(run, outcome) { [self] outcome in end(run, outcome) }
             }
@@ -72,6 +74,18 @@ extension DownloadEngine {
                 movePartial(run, outcome) { [self] outcome in end(run, outcome) }
             }
         }
+    }
+
+    /// `ifExists: rename`, and another download holds the name: looks at the next; false when there is none to be had.
+    private func takeNextName(_ run: StartRun, mayAsk: Bool) -> Bool {
+        let request = run.request
+        guard request.options.ifExists == .rename, request.resumeData == nil, run.number < Self.maxNumber,
+            case (let directory, let name?) = split(request.destination)
+        else { return false }
+        run.number += 1
+        run.path = joined(directory, FileName.numbered(name, run.number))
+        inspect(run, mayAsk: mayAsk)
+        return true
     }
 
     private func end(_ run: StartRun, _ outcome: StoreOutcome) {
@@ -124,8 +138,8 @@ extension DownloadEngine {
         switch request.destination {
         case .file(let path):
             record.requestedPath = path
-            record.path = path
-            record.partialPath = path + FileName.partialSuffix
+            record.path = run.path ?? path
+            record.partialPath = (run.path ?? path) + FileName.partialSuffix
         case .directory(let path): record.requestedDirectory = path
         }
         record.ifExists = request.options.ifExists
@@ -232,6 +246,9 @@ final class StartRun {
     var status: DestinationStatus?
     /// Why no new download may go there.
     var refusal: EngineError?
+    /// The numbered name that is tried where another download holds the one asked for, and its number.
+    var path: String?
+    var number = 0
     /// The partial that the request brings, open and locked.
     var taken: OpenedPartial?
 

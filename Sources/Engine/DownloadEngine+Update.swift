@@ -34,7 +34,7 @@ extension DownloadEngine {
     package func update(id: String, _ update: DownloadUpdate, reply: @escaping Reply<DownloadSnapshot>) {
         pipeline.append(
             .run { [self] in
-                if isSuspended { return answer { reply(.failure(.shuttingDown)) } }
+                if isClosed { return answer { reply(.failure(.shuttingDown)) } }
                 var source: NewSource?
                 if let url = update.url {
                     do throws(URLError) {
@@ -140,9 +140,7 @@ extension DownloadEngine {
         queue.leave(download.id)
         let wasQueued = download.record.state == .queued
         if !wasQueued { change(download, to: .queued, isTold: false) }
-        let snapshot = snapshot(of: download)
         endUpdate(download, reply)
-        if !wasQueued { outbox.append(.event(snapshot)) }
         enqueue(download)
     }
 
@@ -161,6 +159,7 @@ extension DownloadEngine {
             }
             reply(.success(asCommitted(snapshot)))
         }
+        outbox.append(.update(snapshot))
     }
 }
 

@@ -15,7 +15,12 @@ package protocol EngineClient: AnyObject {
     ///
     /// Comes after the answer to the request that caused it, in order, and never again after a final state until a later
     /// request revives the download.
-    func downloadChanged(_ download: DownloadSnapshot, _ engine: isolated DownloadEngine)
+    ///
+    /// - Parameter isUpdate: also what the client knows already of state, reason and phase is news: something else changed.
+    func downloadChanged(_ download: DownloadSnapshot, isUpdate: Bool, _ engine: isolated DownloadEngine)
+
+    /// This process has removed a record; comes after the answer.
+    func downloadRemoved(id: String, revision: Int64, _ engine: isolated DownloadEngine)
 }
 
 /// The download actor.  Isolation: the curl loop's thread, by a custom executor.
@@ -42,7 +47,10 @@ package actor DownloadEngine: LoopOwner {
     package internal(set) var settings = EngineSettings()
     /// Monotonic nanoseconds, read once a turn.
     var now: Int64 = 0
+    /// Nothing runs any more.
     var isSuspended = false
+    /// Requests that change something are refused.
+    var isClosed = false
 
     /// Downloads that this process owns and that are not over, or whose end is being told, by id.
     var downloads: [String: Download] = [:]

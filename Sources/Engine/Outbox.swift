@@ -5,6 +5,9 @@
 struct Outbox {
     enum Entry {
         case event(DownloadSnapshot)
+        /// Other members than state, reason and phase have changed.
+        case update(DownloadSnapshot)
+        case removal(id: String, revision: Int64)
         case reply(() -> Void)
     }
     private struct Waiting {

@@ -19,8 +19,13 @@ enum Wiring {
         let output: OutputQueue
         let outputDescriptor: Int32
         let outputFailure = OutputFailure()
+        /// What events call this run of the service.
+        let sessionName: String
 
         init(_ loop: CurlLoop) throws(Errno) {
+            let sessionName = try randomBytes(count: 5).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+                .joined()
+            self.sessionName = sessionName
             let inbox = try Mailbox<Inbound>(onFirst: { loop.wake() })
             self.inbox = inbox
             room = try Backpressure()
@@ -30,7 +35,7 @@ enum Wiring {
             output = try OutputQueue(
                 descriptor: standardOutput,
                 backpressure: room,
-                encodeEventsLost: Session.encodeEventsLost,
+                encodeEventsLost: { [sessionName] in Session.encodeEventsLost($0, session: sessionName) },
                 onFailure: { error in
                     outputFailure.error.withLock { $0 = error }
                     inbox.send(.outputFailed(error))
@@ -168,7 +173,8 @@ enum Wiring {
             return outputFailure.code(code)
         }
         return Session(
-            configuration: try makeConfiguration(options, place, stateDirectory: store.directory.path),
+            configuration: makeConfiguration(
+                options, place, stateDirectory: store.directory.path, name: pipes.sessionName),
             log: log,
             inbox: pipes.inbox,
             output: output,
@@ -180,8 +186,9 @@ enum Wiring {
     private static func makeConfiguration(
         _ options: CommandLineOptions,
         _ place: WorkingPlace,
-        stateDirectory: String
-    ) throws(Errno) -> SessionConfiguration {
+        stateDirectory: String,
+        name: String
+    ) -> SessionConfiguration {
         SessionConfiguration(
             version: Version.text,
             libraries: [(name: "libcurl", version: CurlGlobal.version)],
@@ -190,7 +197,7 @@ enum Wiring {
             scope: place.scope,
             hostExitPolicy: options.hostExitPolicy,
             resumesOnStart: options.resumesOnStart,
-            name: try randomBytes(count: 5).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined(),
+            name: name,
             processID: currentProcessID()
         )
     }

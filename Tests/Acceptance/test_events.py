@@ -14,7 +14,7 @@ from towline_client import JSON, Towline
 
 PROGRESS_MEMBERS = {
     *("session", "id", "path", "attempt", "receivedBytes", "totalBytes", "bytesPerSecond", "etaMs"),
-    "connections",
+    *("seq", "phase", "contiguousBytes", "connections"),
 }
 
 
@@ -260,6 +260,7 @@ def test_events_that_found_no_room_are_told_as_lost(launch: Launcher, server: Sc
     for n in range(total):
         host.response(f"s{n}", 60)
     lost = host.wait_event(lambda e: e["method"] == "eventsLost")["params"]
-    assert set(lost) == {"fromSeq", "toSeq"}
+    assert set(lost) == {"session", "fromSeq", "toSeq"}
+    assert lost["session"] == host.call("info")["session"]
     assert lost["fromSeq"] <= lost["toSeq"]
     assert host.call("list", states=["completed"], limit=1)["downloads"]

@@ -48,18 +48,52 @@ def test_a_download_that_already_runs_does_not_keep_it_either(
     assert host.wait_exit() == 0
 
 
-@pytest.mark.parametrize("how", ["background", "finish"])
 @pytest.mark.parametrize("framing", ["line", "header"])
 def test_what_was_to_go_on_without_its_host_is_over_after_shutdown(
-    launch: Launcher, server: ScriptedServer, work: Path, how: str, framing: str
+    launch: Launcher, server: ScriptedServer, work: Path, framing: str
 ) -> None:
-    args = ["--on-host-exit", "finish"] if how == "finish" else []
-    host = launch(*args, framing=framing)
+    host = launch("--on-host-exit", "finish", framing=framing)
     host.call("initialize", processId=None)
-    Held(server).started(host, work / "f", background=how == "background")
+    Held(server).started(host, work / "f")
     assert host.call("shutdown") is None
     host.close_stdin()
     assert host.wait_exit() == 0
+
+
+@pytest.mark.parametrize("framing", ["line", "header"])
+@pytest.mark.parametrize("end", ["exit", "input", "pipeline"])
+def test_shutdown_suspends_all_but_background_downloads(
+    launch: Launcher, server: ScriptedServer, work: Path, framing: str, end: str
+) -> None:
+    host = launch(framing=framing)
+    if end != "pipeline":
+        host.call("initialize", processId=None)
+    background, other = Held(server, "/background"), Held(server, "/other")
+    background.started(host, work / "background", id="background", background=True)
+    other.started(host, work / "other", id="other")
+    assert host.call("shutdown") is None
+    assert host.error("start", url=server.url("/background"), path=str(work / "x")).kind == "shuttingDown"
+    reader = launch()
+    seen = {d["id"]: (d["state"], d["reason"]) for d in reader.call("list")["downloads"]}
+    assert seen == {"background": ("active", None), "other": ("paused", "interrupted")}
+    if end == "exit":
+        host.notify("exit")
+    host.close_stdin()
+    background.release()
+    assert host.wait_exit() == 0
+    assert (work / "background").read_bytes() == background.data
+    assert not (work / "other").exists()
+
+
+def test_a_signal_suspends_background_downloads_after_shutdown(
+    launch: Launcher, server: ScriptedServer, work: Path
+) -> None:
+    host = launch()
+    host.call("initialize", processId=None)
+    Held(server).started(host, work / "f", background=True)
+    host.call("shutdown")
+    host.process.terminate()
+    assert host.wait_exit() == 128 + 15
 
 
 def test_a_host_that_dies_after_shutdown_does_not_keep_it(

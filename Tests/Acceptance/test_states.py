@@ -83,7 +83,7 @@ def test_command_in_state(
         assert host.call("get", id="d")["download"]["state"] == state
         return
     result = host.call(command, id="d")
-    assert set(result) == {"download", "changed"}
+    assert set(result) == {"download", "seq", "changed"}
     assert result["changed"] is (outcome != "same")
     if outcome == "goes on":
         assert result["download"]["state"] in ("queued", "active")

@@ -20,7 +20,7 @@ def start(host: Towline, server: ScriptedServer, work: Path, name: str) -> str:
 def test_wait_answers_when_the_download_has_ended(host: Towline, server: ScriptedServer, work: Path) -> None:
     server.add("/f", content(1, MIB))
     result = host.call("wait", id=start(host, server, work, "f"))
-    assert set(result) == {"download", "timedOut"}
+    assert set(result) == {"download", "seq", "timedOut"}
     assert (result["download"]["state"], result["timedOut"]) == ("completed", False)
 
 

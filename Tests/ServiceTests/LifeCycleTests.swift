@@ -70,9 +70,9 @@ import Testing
 
     @Test func `exit ends with 0 after shutdown, else with 1`() {
         var orderly = life(isShutDown: true)
-        #expect(orderly.exit() == .checkpoint(.code(0)))
+        #expect(orderly.exit(hasBackground: false) == .checkpoint(.code(0)))
         var hasty = life()
-        #expect(hasty.exit() == .checkpoint(.code(1)))
+        #expect(hasty.exit(hasBackground: false) == .checkpoint(.code(1)))
         #expect(hasty.endOfInput(hasBackground: false) == .nothing)
     }
 }

@@ -20,6 +20,8 @@ struct FollowedDownloads: Sendable {
     private(set) var entries: [String: Entry] = [:]
     /// How the others ended.
     private(set) var finished: [String: DownloadState] = [:]
+    /// Those of them whose events the host wants: their removal is one.
+    private var told: Set<String> = []
     private var unsettled: Set<String> = []
     private var background: Set<String> = []
     private var active: Set<String> = []
@@ -50,6 +52,11 @@ struct FollowedDownloads: Sendable {
         update(download, now: now)
     }
 
+    /// Which events of a download the host wants; nil for one that is not the session's.
+    func selection(of id: String) -> EventSelection? {
+        entries[id]?.selection ?? (told.contains(id) ? .changed : nil)
+    }
+
     /// True when the host knows this state, reason and phase already, from an event or from the answer to `start`;
     /// counts them as told.
     mutating func isTold(_ download: DownloadSnapshot) -> Bool {
@@ -75,11 +82,15 @@ struct FollowedDownloads: Sendable {
         if download.state.isFinal {
             entries[id] = nil
             finished[id] = download.state
+            setMember(id, of: &told, entry.selection != .none)
         }
     }
 
     /// Forgets a download that was removed.
-    mutating func remove(_ id: String) {
+    ///
+    /// - Returns: true when the host wants to hear of it.
+    mutating func remove(_ id: String) -> Bool {
+        let isWanted = told.remove(id) != nil || entries[id].map { $0.selection != .none } ?? false
         if let state = finished.removeValue(forKey: id), state != .completed { hasForgottenFailure = true }
         if entries.removeValue(forKey: id) != nil { hasForgottenFailure = true }
         unsettled.remove(id)
@@ -87,6 +98,7 @@ struct FollowedDownloads: Sendable {
         active.remove(id)
         idsElsewhere.remove(id)
         offlineSince[id] = nil
+        return isWanted
     }
 
     /// Settled by state and reason alone: final, paused, or waiting for what only people can mend.

@@ -15,6 +15,10 @@ struct Poller {
         var phase: DownloadPhase?
         var owner: Ownership
         var attempt: Int
+        var path: String?
+        var url: String
+        var priority: Int64
+        var metadataText: String?
     }
     fileprivate var sights: [String: Sight] = [:]
     fileprivate var receivedByteCounts: [String: Int64] = [:]
@@ -28,6 +32,9 @@ struct Poller {
     mutating func note(_ download: DownloadSnapshot) {
         if sights[download.id] != nil { sights[download.id] = Sight(download) }
     }
+
+    /// The next round begins at once: what has just been asked for must be seen before it can be missed.
+    mutating func hurry() { nextRoundAt = 0 }
 
     mutating func forget(allBut ids: Set<String>) {
         if sights.isEmpty { return }
@@ -43,6 +50,10 @@ extension Poller.Sight {
         phase = download.phase
         owner = download.owner
         attempt = download.attempt
+        path = download.path
+        url = download.url
+        priority = download.priority
+        metadataText = download.metadataText
     }
 }
 
@@ -83,7 +94,9 @@ extension Session {
     ) {
         switch result {
         case .failure(.downloadNotFound):
-            downloads.remove(id)
+            // One that was never there is no removal.
+            let wasSeen = poller.sights.removeValue(forKey: id) != nil || downloads.entries[id] != nil
+            if wasSeen { return takeRemoval(of: id, revision: nil, isOwn: false) }
             failWaits(for: id, RPCError(EngineError.downloadNotFound(id: id)))
             if leaving.isWaitingForQuiet { nudge() }
         case .failure: break
@@ -95,7 +108,7 @@ extension Session {
             // At first sight there is only what the start's answer said to compare with.
             let isNews = old.map { $0 != sight } ?? downloads.entries[id].map { $0.state != sight.state } ?? false
             if isNews {
-                take(download, isOwn: false, engine)
+                take(download, isOwn: false, isUpdate: old != nil, engine)
             } else {
                 settleWaits(download, now: monotonicNanoseconds(), engine)
             }

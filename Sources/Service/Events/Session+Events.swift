@@ -74,15 +74,40 @@ extension Session {
     }
 
     /// See `EngineClient`: tells the host, then answers who waited.
-    package func downloadChanged(_ download: DownloadSnapshot, _ engine: isolated DownloadEngine) {
-        take(download, isOwn: true, engine)
+    package func downloadChanged(
+        _ download: DownloadSnapshot, isUpdate: Bool, _ engine: isolated DownloadEngine
+    ) {
+        take(download, isOwn: true, isUpdate: isUpdate, engine)
+    }
+
+    /// See `EngineClient`.
+    package func downloadRemoved(id: String, revision: Int64, _ engine: isolated DownloadEngine) {
+        takeRemoval(of: id, revision: revision, isOwn: true)
+    }
+
+    /// Tells the host that a record is gone, and those who waited for it.
+    ///
+    /// - Parameter revision: nil when another process removed it.
+    func takeRemoval(of id: String, revision: Int64?, isOwn: Bool) {
+        let isFollowed = downloads.remove(id)
+        pacer.forget(id)
+        output.discardProgress(id: id)
+        if life.framing != nil, isFollowed || subscriptions.interest(in: id, isOwn: isOwn).wantsChanged {
+            sendNumbered("removed", ["id": .string(id), "revision": .optional(revision)])
+        }
+        failWaits(for: id, RPCError(EngineError.downloadNotFound(id: id)))
+        if leaving.isWaitingForQuiet { nudge() }
     }
 
     /// Passes on what became of a download, then lets those go who waited for it.
-    func take(_ download: DownloadSnapshot, isOwn: Bool, _ engine: isolated DownloadEngine) {
+    ///
+    /// - Parameter isUpdate: more than state, reason and phase is news.
+    func take(
+        _ download: DownloadSnapshot, isOwn: Bool, isUpdate: Bool = false, _ engine: isolated DownloadEngine
+    ) {
         let now = monotonicNanoseconds()
         let interest = interest(in: download.id, isOwn: isOwn)
-        let isTold = downloads.isTold(download)
+        let isTold = downloads.isTold(download) && !isUpdate
         downloads.update(download, now: now)
         poller.note(download)
         if download.state.isFinal {
@@ -96,22 +121,28 @@ extension Session {
     }
 
     private func sendChanged(_ download: DownloadSnapshot) {
+        sendNumbered("changed", ["download": .object(download.encoded())])
+    }
+
+    /// Sends an event that has a `seq` of its own: it is told or counted as lost.
+    private func sendNumbered(_ method: String, _ more: JSONObject) {
         seq += 1
-        let params: JSONObject = [
-            "session": .string(name), "seq": .integer(seq), "download": .object(download.encoded()),
-        ]
-        output.sendEvent(Notification(method: "changed", params: params).encoded(), sequence: seq)
+        var params: JSONObject = ["session": .string(name), "seq": .integer(seq)]
+        for (name, value) in more.members { params[name] = value }
+        output.sendEvent(Notification(method: method, params: params).encoded(), sequence: seq)
     }
 
     /// What the notice of a gap in the events says.
-    package static func encodeEventsLost(_ lost: ClosedRange<Int64>) -> [UInt8] {
-        let params: JSONObject = ["fromSeq": .integer(lost.lowerBound), "toSeq": .integer(lost.upperBound)]
+    package static func encodeEventsLost(_ lost: ClosedRange<Int64>, session: String) -> [UInt8] {
+        let params: JSONObject = [
+            "session": .string(session), "fromSeq": .integer(lost.lowerBound), "toSeq": .integer(lost.upperBound),
+        ]
         return Notification(method: "eventsLost", params: params).encoded()
     }
 
     private func interest(in id: String, isOwn: Bool) -> Subscriptions.Interest {
         var interest = subscriptions.interest(in: id, isOwn: isOwn)
-        switch downloads.entries[id]?.selection {
+        switch downloads.selection(of: id) {
         case EventSelection.none?, nil: break
         case .changed?: interest.wantsChanged = true
         case .all?:
@@ -155,10 +186,13 @@ extension Session {
         if life.framing == nil { return }
         let params: JSONObject = [
             "session": .string(name),
+            "seq": .integer(seq),
             "id": .string(download.id),
+            "phase": .optional(download.phase?.rawValue),
             "path": .optional(download.path),
             "attempt": .integer(Int64(download.attempt)),
             "receivedBytes": .integer(download.receivedByteCount),
+            "contiguousBytes": .integer(download.contiguousByteCount),
             "totalBytes": .optional(download.totalByteCount),
             "bytesPerSecond": .optional(download.bytesPerSecond),
             "etaMs": .optional(download.etaMilliseconds),

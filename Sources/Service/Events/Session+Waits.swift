@@ -115,8 +115,8 @@ extension Session {
         if wait.isSingle, let download = wait.download {
             // Many may end at once, and their answers be long: each has its room from now on only once it is there.
             releaseRoom(wait.call)
-            answerWhenThereIsRoom { session in
-                session.answer(wait.call, ["download": .object(download.encoded()), "timedOut": .bool(timedOut)])
+            answerWhenThereIsRoom { [seq] session in
+                session.answer(wait.call, showing: download, seq: seq, ["timedOut": .bool(timedOut)])
             }
             return
         }

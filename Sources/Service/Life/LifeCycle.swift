@@ -72,9 +72,13 @@ struct LifeCycle: Sendable {
     }
 
     /// The host sent `exit`.
-    mutating func exit() -> Action {
+    ///
+    /// - Parameter hasBackground: a download goes on that was started with `background`.
+    mutating func exit(hasBackground: Bool) -> Action {
         isExiting = true
-        return end(.code(isShutDown ? ExitCode.success : ExitCode.failure))
+        let verdict = Verdict.code(isShutDown ? ExitCode.success : ExitCode.failure)
+        guard hasBackground else { return end(verdict) }
+        return decided == .nothing ? decide(.drain(verdict, isMuted: true)) : .nothing
     }
 
     /// Input or output failed for good.

@@ -43,7 +43,7 @@ extension MethodDescription {
                     switch result {
                     case .failure(let error): session.fail(call, RPCError(error))
                     case .success(let answer):
-                        session.answer(call, answer.encoded())
+                        session.answer(call, answer)
                         if command == .resume { session.followResumed(answer, engine) }
                     }
                 }
@@ -71,13 +71,13 @@ extension DownloadTarget {
     }
 }
 
-extension CommandAnswer {
-    fileprivate func encoded() -> JSONObject {
-        switch self {
+extension Session {
+    fileprivate func answer(_ call: Call, _ outcome: CommandAnswer) {
+        switch outcome {
         case .one(let download, let isChanged):
-            return ["download": .object(download.encoded()), "changed": .bool(isChanged)]
+            answer(call, showing: download, ["changed": .bool(isChanged)])
         case .several(let matched, let changed, let errors):
-            return [
+            let counts: JSONObject = [
                 "matched": .integer(Int64(matched)),
                 "changed": .integer(Int64(changed)),
                 "errors": .array(
@@ -86,6 +86,7 @@ extension CommandAnswer {
                     }
                 ),
             ]
+            answer(call, counts)
         }
     }
 }

@@ -13,15 +13,16 @@ extension MethodDescription {
             Component(
                 "GetResult", "The answer to get.",
                 .object(
-                    [.always("download", .component(Components.download), "As it is now.")],
+                    [.always("download", .component(Components.download), "As it is now."), Components.answerSeq],
                     isClosed: false
                 ))),
         errors: [.downloadNotFound, .storageFailure],
         handle: { session, params, call, engine throws(RPCError) in
+            let seq = session.seq
             engine.get(id: params["id"]?.string ?? "") { result in
                 switch result {
                 case .failure(let error): session.fail(call, RPCError(error))
-                case .success(let download): session.answer(call, ["download": .object(download.encoded())])
+                case .success(let download): session.answer(call, showing: download, seq: seq)
                 }
             }
         }

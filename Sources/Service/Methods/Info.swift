@@ -49,7 +49,7 @@ extension Session {
                 "onChange": .array(OnChange.allCases.map { .string($0.rawValue) }),
                 "resumePolicies": .array(ResumePolicy.allCases.map { .string($0.rawValue) }),
                 "schemes": ["http", "https"],
-                "events": ["changed", "progress", "eventsLost"],
+                "events": ["changed", "removed", "progress", "eventsLost"],
             ],
             "limits": .object(Session.encodedLimits),
             "stateDirectory": .string(configuration.stateDirectory),

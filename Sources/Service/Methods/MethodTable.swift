@@ -7,7 +7,8 @@ enum MethodTable {
     ]
 
     static let notifications: [NotificationDescription] = [
-        .changed, .progress, .eventsLost, .workDoneProgress, .initialized, .exit, .cancelRequest, .cancelWorkDone,
+        .changed, .removed, .progress, .eventsLost, .workDoneProgress, .initialized, .exit, .cancelRequest,
+        .cancelWorkDone,
     ]
 
     static func method(_ name: String) -> MethodDescription? { methodsByName[name] }

@@ -5,12 +5,24 @@ internal import RPC
 extension NotificationDescription {
     static let changed = NotificationDescription(
         name: "changed",
-        summary: "A download's state, reason or phase changed.",
+        summary: "A download's state, reason or phase changed, its path became known, or it was updated.",
         direction: .toClient,
         parameters: [
             .always("session", .text, "Whose seq it is."),
-            .always("seq", .count, "Grows with every changed event of the session."),
+            .always("seq", .count, "Grows with every changed and removed event of the session."),
             .always("download", .component(Components.download), "As it is now."),
+        ]
+    )
+
+    static let removed = NotificationDescription(
+        name: "removed",
+        summary: "A download's record was removed.",
+        direction: .toClient,
+        parameters: [
+            .always("session", .text, "Whose seq it is."),
+            .always("seq", .count, "Grows with every changed and removed event of the session."),
+            .always("id", .text, "Which."),
+            .always("revision", .nullable(.count), "That of the removal; null when another process removed it."),
         ]
     )
 
@@ -18,16 +30,23 @@ extension NotificationDescription {
         name: "progress",
         summary: "Bytes came; told at most once per interval, and not after the final changed.",
         direction: .toClient,
-        parameters: [.always("session", .text, "Which session.")]
-            + ["id", "path", "attempt", "receivedBytes", "totalBytes", "bytesPerSecond", "etaMs", "connections"]
-            .compactMap { name in Components.downloadMembers.first { $0.name == name } }
+        parameters: [
+            .always("session", .text, "Whose seq it is."),
+            .always("seq", .count, "Of the last event before it that has a number of its own."),
+        ] + progressMembers.compactMap { name in Components.downloadMembers.first { $0.name == name } }
     )
+
+    private static let progressMembers = [
+        "id", "path", "phase", "attempt", "receivedBytes", "contiguousBytes", "totalBytes", "bytesPerSecond", "etaMs",
+        "connections",
+    ]
 
     static let eventsLost = NotificationDescription(
         name: "eventsLost",
         summary: "The client read too slowly and these changed events are lost: list again.",
         direction: .toClient,
         parameters: [
+            .always("session", .text, "Whose seq it is."),
             .always("fromSeq", .count, "The first that is lost."),
             .always("toSeq", .count, "The last that is lost."),
         ]
@@ -72,10 +91,13 @@ extension NotificationDescription {
 
     static let exit = NotificationDescription(
         name: "exit",
-        summary: "Ends the process: with 0 after shutdown, else with 1.",
+        summary: "Ends the process, once background downloads have settled: with 0 after shutdown, else with 1.",
         direction: .toService,
         takesUnknownParameters: true,
-        handle: { session, _, engine in session.actInOrder(session.life.exit(), engine) }
+        handle: { session, _, engine in
+            let hasBackground = session.downloads.hasUnsettledBackground
+            session.actInOrder(session.life.exit(hasBackground: hasBackground), engine)
+        }
     )
 
     static let cancelRequest = NotificationDescription(

@@ -11,7 +11,7 @@ extension MethodDescription {
             Member(
                 "mode",
                 .component(Words.shutdownMode),
-                "suspend: keep for later; finish: first let all settle; cancel: give up.",
+                "suspend: keep for later, but for background downloads; finish: first let all settle; cancel: give up.",
                 defaultValue: "suspend"
             )
         ],

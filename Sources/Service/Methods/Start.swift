@@ -61,6 +61,7 @@ extension MethodDescription {
                 .object(
                     [
                         .always("download", .component(Components.download), "As it is now."),
+                        Components.answerSeq,
                         .always("created", .boolean, "False when the record was there before."),
                         .always("resumed", .boolean, "True when an interrupted download goes on."),
                     ],
@@ -115,14 +116,8 @@ private func startDownload(
         case .failure(let error):
             session.fail(call, RPCError(error, destinationFrom: parameter(of: error, params, request.destination)))
         case .success(let answer):
-            session.answer(
-                call,
-                [
-                    "download": .object(answer.download.encoded()),
-                    "created": .bool(answer.isCreated),
-                    "resumed": .bool(answer.isResumed),
-                ]
-            )
+            let more: JSONObject = ["created": .bool(answer.isCreated), "resumed": .bool(answer.isResumed)]
+            session.answer(call, showing: answer.download, more)
             session.followStarted(answer.download, selection, isBackground: isBackground, engine)
         }
     }

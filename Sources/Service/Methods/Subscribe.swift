@@ -52,6 +52,7 @@ extension MethodDescription {
                     maximum: Subscriptions.maxCount
                 )
             }
+            if subscription.ids != nil { session.poller.hurry() }
             session.answerInOrder(call, engine) {
                 ["subscription": .string(name), "session": .string(session.name), "seq": .integer(session.seq)]
             }

@@ -27,7 +27,9 @@ extension MethodDescription {
         result: .component(
             Component(
                 "UpdateResult", "The answer to update.",
-                .object([.always("download", .component(Components.download), "As it is now.")], isClosed: false))),
+                .object(
+                    [.always("download", .component(Components.download), "As it is now."), Components.answerSeq],
+                    isClosed: false))),
         errors: [
             .downloadNotFound, .invalidState, .unsupportedUrl, .permissionDenied, .storageFailure, .lockedElsewhere,
         ],
@@ -54,7 +56,7 @@ private func updateDownload(
     engine.update(id: params["id"]?.string ?? "", update) { result in
         switch result {
         case .failure(let error): session.fail(call, RPCError(error))
-        case .success(let download): session.answer(call, ["download": .object(download.encoded())])
+        case .success(let download): session.answer(call, showing: download)
         }
     }
 }

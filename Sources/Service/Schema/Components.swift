@@ -81,6 +81,9 @@ enum Components {
     static let download = Component(
         "Download", "One download, at one moment.", .object(downloadMembers, isClosed: false))
 
+    /// Beside every download that an answer shows.
+    static let answerSeq = Member.always("seq", .count, "The answer contains all events of the session up to this one.")
+
     /// In the order in which they are written; the names are what `list {fields}` takes.
     static let downloadMembers: [Member] = [
         .always("id", .text, "Given by the client or made by the service."),

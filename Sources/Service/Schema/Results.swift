@@ -12,6 +12,7 @@ enum Results {
         .object(
             [
                 .always("download", .component(Components.download), "As it is now."),
+                Components.answerSeq,
                 .always("changed", .boolean, "False when it was so before."),
             ],
             isClosed: false
@@ -43,7 +44,10 @@ enum Results {
     private static let waitOutcome = Component(
         "WaitOutcome",
         "How one download is.",
-        .object([.always("download", .component(Components.download), "As it is now."), timedOut], isClosed: false)
+        .object(
+            [.always("download", .component(Components.download), "As it is now."), Components.answerSeq, timedOut],
+            isClosed: false
+        )
     )
 
     private static let waitCounts = Component(

@@ -108,13 +108,25 @@ extension Session {
     func shutDown(_ mode: ShutdownMode, _ call: Call, _ engine: isolated DownloadEngine) {
         life.shutDown()
         switch mode {
-        case .suspend: inOrder(engine) { session in session.finishShutdown(call, engine) }
+        case .suspend: inOrder(engine) { session in session.suspendForShutdown(call, engine) }
         case .finish:
             leaving.shutdown = call
             nudge()
         case .cancel:
             // What requests before this one start is known once they are answered.
             inOrder(engine) { session in session.cancelAll(call, engine) }
+        }
+    }
+
+    /// What was started to go on without its host does so; the process ends when that has settled.
+    private func suspendForShutdown(_ call: Call, _ engine: isolated DownloadEngine) {
+        guard downloads.hasUnsettledBackground else { return finishShutdown(call, engine) }
+        let others = engine.heldIDs.filter { id in
+            engine.snapshot(id: id).map { !$0.isBackground && !$0.state.isFinal } ?? false
+        }
+        engine.suspend(ids: others) { [self] in
+            failAllWaits(.shuttingDown)
+            inOrder(engine) { session in session.answerNull(call) }
         }
     }
 

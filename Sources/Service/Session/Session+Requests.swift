@@ -107,6 +107,15 @@ extension Session {
         succeed(call, .object(result))
     }
 
+    /// Answers with a download; the answer contains all events of the session up to its `seq`.
+    ///
+    /// - Parameter seq: that of the moment at which the download was read, if that was earlier.
+    func answer(_ call: Call, showing download: DownloadSnapshot, seq: Int64? = nil, _ more: JSONObject = [:]) {
+        var result: JSONObject = ["download": .object(download.encoded()), "seq": .integer(seq ?? self.seq)]
+        for (name, value) in more.members { result[name] = value }
+        answer(call, result)
+    }
+
     /// For `shutdown`, whose result the Language Server Protocol wants to be null.
     func answerNull(_ call: Call) {
         succeed(call, .null)

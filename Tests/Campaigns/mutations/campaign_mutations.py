@@ -55,7 +55,7 @@ class MutationCampaign(Campaign):
     about = (
         "harmed state files and partials: the service starts, says what it lost, and completes no wrong byte"
     )
-    slice_cases = 500
+    slice_cases = 250
     whole_cases = 20_000
 
     @classmethod
