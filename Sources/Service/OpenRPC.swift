@@ -71,11 +71,13 @@ package enum OpenRPC {
     }
 
     private static func document(_ notification: NotificationDescription) -> JSONObject {
-        [
+        // What x-params names describes the members of an event; once is enough.
+        let toService = notification.direction == .toService
+        return [
             "name": .string(notification.name),
             "summary": .string(notification.summary),
             "paramStructure": "by-name",
-            "params": .array(notification.parameters.map { .object(descriptor($0)) }),
+            "params": .array(notification.parameters.map { .object(descriptor($0, isDescribed: toService)) }),
             "x-direction": .string(notification.direction.rawValue),
             "x-params": reference(ParamsDocument.component(of: notification)),
         ]
@@ -86,7 +88,7 @@ package enum OpenRPC {
     }
 
     /// A parameter: its description stands beside its schema.
-    private static func descriptor(_ member: Member) -> JSONObject {
+    private static func descriptor(_ member: Member, isDescribed: Bool = true) -> JSONObject {
         var schema = member.schema.document()
         if let value = member.defaultValue {
             if schema["$ref"] != nil { schema = ["allOf": [.object(schema)]] }
@@ -97,7 +99,8 @@ package enum OpenRPC {
             schema["maximum"] = .integer(Schema.maxExactInteger)
         }
         if let value = member.initialValue { schema["x-initial"] = value }
-        var result: JSONObject = ["name": .string(member.name), "description": .string(member.description)]
+        var result: JSONObject = ["name": .string(member.name)]
+        if isDescribed { result["description"] = .string(member.description) }
         if member.isRequired { result["required"] = true }
         result["schema"] = .object(schema)
         return result

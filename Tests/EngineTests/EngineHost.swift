@@ -234,7 +234,7 @@ private final class Watch: Sendable {
     }
     private struct State {
         var seen: [String: Seen] = [:]
-        var finals: Set<String> = []
+        var finals: [String: DownloadState] = [:]
         var violations: [String] = []
     }
     private let state = Guarded(State())
@@ -257,13 +257,13 @@ private final class Watch: Sendable {
         }
     }
 
-    /// After the end only a revival is told.
+    /// After the end only a revival is told, or what an update changed.
     func hear(_ download: DownloadSnapshot) {
         state.withLock { state in
-            if state.finals.contains(download.id), download.state != .queued {
+            if let end = state.finals[download.id], download.state != .queued, download.state != end {
                 state.violations.append("\(download.id): \(download.state) was told after its end")
             }
-            if download.state.isFinal { state.finals.insert(download.id) } else { state.finals.remove(download.id) }
+            state.finals[download.id] = download.state.isFinal ? download.state : nil
         }
     }
 }
@@ -288,7 +288,9 @@ private final class Client: EngineClient {
         return nil
     }
 
-    func downloadChanged(_ download: DownloadSnapshot, _ engine: isolated DownloadEngine) {
+    func downloadRemoved(id: String, revision: Int64, _ engine: isolated DownloadEngine) {}
+
+    func downloadChanged(_ download: DownloadSnapshot, isUpdate: Bool, _ engine: isolated DownloadEngine) {
         watch.look(download, from: "event of")
         watch.hear(download)
         box.tell(download)

@@ -64,8 +64,8 @@ private func snapshot(
 
     @Test func `a failure is not forgotten with its record, a completed download is`() {
         var followed = following(snapshot("a", .completed), snapshot("b", .failed))
-        followed.remove("a")
-        followed.remove("b")
+        _ = followed.remove("a")
+        _ = followed.remove("b")
         #expect(!followed.areAllCompleted)
         #expect(followed.finished.isEmpty)
     }

@@ -32,7 +32,7 @@ extension NotificationDescription {
         direction: .toClient,
         parameters: [
             .always("session", .text, "Whose seq it is."),
-            .always("seq", .count, "Of the last event before it that has a number of its own."),
+            .always("seq", .count, "Of the last numbered event before it."),
         ] + progressMembers.compactMap { name in Components.downloadMembers.first { $0.name == name } }
     )
 

@@ -82,7 +82,7 @@ enum Components {
         "Download", "One download, at one moment.", .object(downloadMembers, isClosed: false))
 
     /// Beside every download that an answer shows.
-    static let answerSeq = Member.always("seq", .count, "The answer contains all events of the session up to this one.")
+    static let answerSeq = Member.always("seq", .count, "Of the last event before the answer.")
 
     /// In the order in which they are written; the names are what `list {fields}` takes.
     static let downloadMembers: [Member] = [
