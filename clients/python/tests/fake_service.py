@@ -106,7 +106,7 @@ def result_of(method: str, params: dict[str, Any]) -> Optional[Any]:
         write({"method": "changed", "params": {"download": 3}})
         return {}
     if method == "resume" and "all" not in params:
-        return {"download": download, "changed": True}
+        return {"download": download, "seq": 0, "changed": True}
     if method == "list" and "ids" in params:
         interrupted = {"state": "paused", "reason": "interrupted", "owner": "none"}
         return {"downloads": [{**DOWNLOAD, "id": i, **interrupted} for i in params["ids"]], **page}
@@ -114,10 +114,10 @@ def result_of(method: str, params: dict[str, Any]) -> Optional[Any]:
         "initialize": INFO,
         "info": INFO,
         "ping": {},
-        "start": {"download": download, "created": True, "resumed": False},
+        "start": {"download": download, "seq": 0, "created": True, "resumed": False},
         "get": {"download": download},
         "list": {"downloads": [], **page},
-        "pause": {"download": download, "changed": True},
+        "pause": {"download": download, "seq": 0, "changed": True},
         "update": {"download": {**download, "url": params.get("url", "http://h/f")}},
         "export": {"resumeData": "opaque"},
         "configure": SETTINGS,

@@ -401,10 +401,10 @@ async def test_a_service_that_cannot_run_says_why(fake: Fake, caplog: pytest.Log
 @asynchronous
 async def test_methods_to_come_have_the_shape_of_the_protocol(fake: Fake) -> None:
     async with AsyncTowline(fake.binary, env=fake.env) as client:
-        assert (await client.update("a", url="http://h/new", max_bytes_per_second=None)).url == "http://h/new"
+        assert (await client.update("a", url="http://h/new", priority=None)).url == "http://h/new"
         assert await client.export("a") == "opaque"
     sent = {m["method"]: m["params"] for m in fake.read()}
-    assert sent["update"] == {"id": "a", "url": "http://h/new", "maxBytesPerSecond": None}
+    assert sent["update"] == {"id": "a", "url": "http://h/new", "priority": None}
     assert sent["export"] == {"id": "a"}
 
 

@@ -203,6 +203,7 @@ def test_list_pause_resume_cancel_by_url_and_id(run: Runner, server: Server) -> 
     (line,) = run("list").stdout.splitlines()
     id = line.split()[0]
     assert "paused (interrupted)" in line
+    assert run("pause", id).stdout == f"{id} paused\n"
     assert run("pause", id).stdout == f"{id} paused already\n"
     held.release()
     assert run("resume", server.url("f")).stdout == f"{run.directory / 'f'}\n"

@@ -25,7 +25,7 @@ def changed(seq: int, state: str = "active") -> Changed:
 
 
 def progress(received: int, id: str = "a") -> Progress:
-    return Progress("s", id, None, 1, received, None, None, None, 1)
+    return Progress("s", 0, id, None, "downloading", 1, received, received, None, None, None, 1)
 
 
 def taken(buffer: EventBuffer) -> list[Any]:
@@ -61,7 +61,7 @@ def test_unread_changes_over_the_limit_become_one_loss_that_names_them() -> None
     buffer = EventBuffer(lambda: None, limit=3)
     for seq in range(1, 10):
         buffer.put(changed(seq))
-    assert taken(buffer) == [EventsLost(1, 8), changed(9)]
+    assert taken(buffer) == [EventsLost("s", 1, 8), changed(9)]
 
 
 def test_reading_makes_room_again() -> None:

@@ -86,10 +86,8 @@ class StartOptions(TypedDict, total=False):
     user_agent: str
     connect_timeout_ms: int
     stall_timeout_ms: int
-    total_timeout_ms: int
+    create_directories: bool
     retry: RetryOptions
-    connections: int
-    max_bytes_per_second: int
     #: What `export` gave: continues that download here, once.
     resume_data: str
     #: Members by their wire names that the service knows and this package does not.
@@ -101,10 +99,7 @@ class UpdateOptions(TypedDict, total=False):
 
     url: str
     headers: Optional[Mapping[str, str]]
-    max_bytes_per_second: Optional[int]
     priority: Optional[int]
-    position: int
-    connections: Optional[int]
     metadata: Optional[Mapping[str, Any]]
 
 
@@ -113,7 +108,6 @@ class ConfigureOptions(TypedDict, total=False):
 
     max_active: int
     max_active_per_host: int
-    max_bytes_per_second: Optional[int]
     progress_interval_ms: int
     #: By wire names: headers, userAgent, connectTimeoutMs, stallTimeoutMs, retry …
     defaults: Mapping[str, Any]

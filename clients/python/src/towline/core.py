@@ -17,7 +17,7 @@ from weakref import WeakSet
 from . import calls
 from .calls import Call, EventNames
 from .errors import ProtocolError, RPCError, ServiceDied, TowlineError
-from .models import EVENTS, Changed, Download, Event, EventsLost, Progress, Respawned, Subscription
+from .models import EVENTS, Changed, Download, Event, EventsLost, Progress, Removed, Respawned, Subscription
 
 #: How many `changed` events wait for a program that does not read them; then they become one EventsLost.
 EVENT_LIMIT = 10_000
@@ -111,7 +111,11 @@ class EventBuffer:
     def put(self, event: Event) -> None:
         if self._ended:
             return
-        if self._target is not None and isinstance(event, (Changed, Progress)) and event.id != self._target:
+        if (
+            self._target is not None
+            and isinstance(event, (Changed, Removed, Progress))
+            and event.id != self._target
+        ):
             return
         if isinstance(event, Progress):
             self._events.pop(event.id, None)
@@ -122,7 +126,8 @@ class EventBuffer:
             self._events[self._count] = event
             if self._changes > self._limit:
                 self._lose()
-        if self._target is not None and isinstance(event, Changed) and event.download.is_final:
+        is_over = isinstance(event, Removed) or (isinstance(event, Changed) and event.download.is_final)
+        if self._target is not None and is_over:
             self._ended = True
         self._wake()
 
@@ -155,9 +160,13 @@ class EventBuffer:
 
     def _lose(self) -> None:
         """Gives up all that waits, and notes which it was."""
-        seqs = [e.seq for e in self._events.values() if isinstance(e, Changed)]
-        lost = [*seqs, *((self._lost.from_seq, self._lost.to_seq) if self._lost else ())]
-        self._lost = EventsLost(min(lost, default=0), max(lost, default=0))
+        numbered = [e for e in self._events.values() if isinstance(e, (Changed, Removed))]
+        lost = [e.seq for e in numbered]
+        session = numbered[-1].session if numbered else ""
+        if self._lost:
+            session = session or self._lost.session
+            lost += [self._lost.from_seq, self._lost.to_seq]
+        self._lost = EventsLost(session, min(lost, default=0), max(lost, default=0))
         self._events.clear()
         self._changes = 0
 

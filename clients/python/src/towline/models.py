@@ -162,6 +162,8 @@ class Started(Model):
     """The answer to `start`. `created` is false when the record was there before; `resumed`: it goes on."""
 
     download: Download
+    #: That of the last event before the answer.
+    seq: int
     created: bool
     resumed: bool
 
@@ -175,6 +177,8 @@ class Outcome(Model):
     """What `pause`, `resume` or `cancel` did to one download; `changed` is false if it was so already."""
 
     download: Download
+    #: That of the last event before the answer.
+    seq: int
     changed: bool
 
 
@@ -233,16 +237,16 @@ class Defaults(Model):
     user_agent: Optional[str]
     connect_timeout_ms: Optional[int]
     stall_timeout_ms: Optional[int]
+    create_directories: Optional[bool]
     retry: Optional[RetryOptions]
 
 
 @dataclass(frozen=True)
 class Settings(Model):
-    """The settings in force for this process. `max_bytes_per_second` is None where there is no such limit."""
+    """The settings in force for this process."""
 
     max_active: int
     max_active_per_host: int
-    max_bytes_per_second: Optional[int]
     progress_interval_ms: int
     defaults: Defaults
 
@@ -343,10 +347,14 @@ class Progress(Model):
     """Bytes came. Only the newest of each download waits to be read."""
 
     session: str
+    #: That of the last `Changed` or `Removed` before it.
+    seq: int
     id: str
     path: Optional[str]
+    phase: Optional[str]
     attempt: int
     received_bytes: int
+    contiguous_bytes: int
     total_bytes: Optional[int]
     bytes_per_second: Optional[int]
     eta_ms: Optional[int]
@@ -361,9 +369,21 @@ class Progress(Model):
 
 
 @dataclass(frozen=True)
-class EventsLost(Model):
-    """The program read too slowly and missed `changed` events: look with `list`."""
+class Removed(Model):
+    """The record of a download was removed."""
 
+    session: str
+    seq: int
+    id: str
+    #: None when another process removed it.
+    revision: Optional[int]
+
+
+@dataclass(frozen=True)
+class EventsLost(Model):
+    """The program read too slowly and missed `Changed` and `Removed` events: look with `list`."""
+
+    session: str
     from_seq: int
     to_seq: int
 
@@ -382,11 +402,12 @@ class Respawned(Model):
     resumed: tuple[str, ...]
 
 
-Event = Union[Changed, Progress, EventsLost, Respawned]
+Event = Union[Changed, Removed, Progress, EventsLost, Respawned]
 
 #: Notifications of the service by method.
-EVENTS: Mapping[str, type[Union[Changed, Progress, EventsLost]]] = {
+EVENTS: Mapping[str, type[Union[Changed, Removed, Progress, EventsLost]]] = {
     "changed": Changed,
+    "removed": Removed,
     "progress": Progress,
     "eventsLost": EventsLost,
 }
