@@ -24,7 +24,7 @@ extension DownloadEngine {
         run.matchedCount += 1
         // One that is over has no owner but for the moment in which its partial is removed.
         if loaded.ownership == .other, !record.state.isFinal {
-            run.fail(record.id, .lockedElsewhere(id: record.id))
+            run.fail(record.id, EngineError(lockedElsewhere: loaded))
             return next()
         }
         switch CommandPolicy.outcome(of: run.command, in: record.state) {

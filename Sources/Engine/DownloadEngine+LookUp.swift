@@ -9,6 +9,14 @@ enum FoundDownload {
     case stored(LoadedRecord)
 }
 
+extension EngineError {
+    /// Another process has the download.
+    init(lockedElsewhere loaded: LoadedRecord) {
+        let owner = loaded.ownerProcessID.map { OwnerProcess(id: $0, yields: loaded.ownerYields) }
+        self = .lockedElsewhere(id: loaded.record.id, owner: owner)
+    }
+}
+
 /// How commands come by the download that they are for.
 extension DownloadEngine {
     /// Finds a download; one that a living process owns is asked for first.
@@ -55,7 +63,7 @@ extension DownloadEngine {
         submit(.adopt(id: id)) { outcome in
             switch outcome {
             case .loaded(let adopted): body(.success(adopted))
-            case .ownedElsewhere: body(.failure(.lockedElsewhere(id: id)))
+            case .ownedElsewhere(let loaded): body(.failure(EngineError(lockedElsewhere: loaded)))
             case .outside(let path): body(.failure(.outsideRoots(path: path)))
             default: body(.failure(.storageFailure(message: "the download could not be taken over")))
             }

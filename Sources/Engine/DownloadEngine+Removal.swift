@@ -76,7 +76,8 @@ extension DownloadEngine {
         case .notFound: body(.failure(.downloadNotFound(id: id)))
         case .notFinal(let loaded):
             body(.failure(.invalidState(id: id, state: loaded.record.state, command: .remove)))
-        case .ownedElsewhere, .notOwned: body(.failure(.lockedElsewhere(id: id)))
+        case .ownedElsewhere(let loaded), .notOwned(let loaded):
+            body(.failure(EngineError(lockedElsewhere: loaded)))
         case .outside(let path): body(.failure(.outsideRoots(path: path)))
         case .failed(let error):
             submit(.release(id: id)) { _ in }

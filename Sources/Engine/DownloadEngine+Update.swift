@@ -66,7 +66,7 @@ extension DownloadEngine {
             case .success(.held(let download)):
                 body(updatable(download.record).map { _ in download })
             case .success(.stored(let loaded)) where loaded.ownership == .other:
-                body(.failure(.lockedElsewhere(id: id)))
+                body(.failure(EngineError(lockedElsewhere: loaded)))
             case .success(.stored(let loaded)):
                 if case .failure(let error) = updatable(loaded.record) { return body(.failure(error)) }
                 adopt(id) { [self] adopted in body(adopted.map(hold)) }

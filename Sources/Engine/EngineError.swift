@@ -29,10 +29,23 @@ package enum EngineError: Error, Equatable, Sendable {
     /// Something came that cannot be, unless the service has a defect.
     case internalError(message: String)
     /// A live process of the same application owns the download.
-    case lockedElsewhere(id: String)
+    case lockedElsewhere(id: String, owner: OwnerProcess? = nil)
     case cursorExpired
     case invalidCursor
     case shuttingDown
+}
+
+/// The process that a download belongs to.
+package struct OwnerProcess: Equatable, Sendable {
+    /// In that process's own namespace.
+    package var id: Int64
+    /// It goes on without its host, and gives a download up when another process asks.
+    package var yields: Bool
+
+    package init(id: Int64, yields: Bool) {
+        self.id = id
+        self.yields = yields
+    }
 }
 
 /// Why a partial that resume data names cannot be taken over; the raw values are the wire's `data.reason`.

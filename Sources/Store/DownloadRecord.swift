@@ -142,11 +142,17 @@ package enum Ownership: Equatable, Sendable {
 package struct LoadedRecord: Equatable, Sendable {
     package var record: DownloadRecord
     package var ownership: Ownership
+    /// Its living owner gives it up when another process asks.
+    package var ownerYields: Bool
 
-    package init(record: DownloadRecord, ownership: Ownership) {
+    package init(record: DownloadRecord, ownership: Ownership, ownerYields: Bool = false) {
         self.record = record
         self.ownership = ownership
+        self.ownerYields = ownerYields
     }
+
+    /// The process that owns it; nil for nobody's.
+    package var ownerProcessID: Int64? { record.owner.map(SessionFile.processID(ofSession:)) }
 }
 
 extension DownloadRecord {

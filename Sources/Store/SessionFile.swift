@@ -69,9 +69,18 @@ package final class SessionFile: Sendable {
         _ = try? file.lock(.none)
     }
 
+    /// The lower bits of a session's number are its process's id.  C: PID_MAX_LIMIT, linux/threads.h
+    private static let processIDBitCount: Int64 = 22
+
+    /// The id of the process that made a session, in its own namespace.
+    package static func processID(ofSession number: Int64) -> Int64 {
+        number & ((1 << processIDBitCount) - 1)
+    }
+
     private static func randomNumber() throws(Errno) -> Int64 {
         let bytes = try randomBytes(count: 7)
-        return max(1, bytes.reduce(Int64(0)) { $0 << 8 | Int64($1) } >> 4)
+        let random = bytes.reduce(Int64(0)) { $0 << 8 | Int64($1) } >> 4
+        return max(1, (random >> processIDBitCount) << processIDBitCount | Int64(getpid()))
     }
 }
 

@@ -319,7 +319,8 @@ final class StoreWorker {
             record.state = .paused
             record.reason = .interrupted
         }
-        return LoadedRecord(record: record, ownership: ownership)
+        let yields = ownership == .other && (try? table.isYielding(stored.owner ?? 0)) == true
+        return LoadedRecord(record: record, ownership: ownership, ownerYields: yields)
     }
 
     /// What the owner's slot says of the record's attempt.

@@ -63,7 +63,9 @@ struct HandoverTests {
         #expect(found.download.id == id)
         #expect(found.download.owner == .other)
         #expect(!found.isCreated)
-        await #expect(throws: EngineError.lockedElsewhere(id: id)) { try await second.perform(.cancel, id) }
+        await #expect(
+            throws: EngineError.lockedElsewhere(id: id, owner: OwnerProcess(id: currentProcessID(), yields: false))
+        ) { try await second.perform(.cancel, id) }
         first.beginYielding()
         // Read after it: it is in the store by now.
         _ = try await first.list()

@@ -34,7 +34,9 @@ struct SharedStateTests {
         #expect(seen.state == .active)
         #expect(try await second.list().entries.map(\.download.owner) == [.other])
         for command in [DownloadCommand.pause, .cancel] {
-            await #expect(throws: EngineError.lockedElsewhere(id: id)) { try await second.perform(command, id) }
+            await #expect(
+                throws: EngineError.lockedElsewhere(id: id, owner: OwnerProcess(id: currentProcessID(), yields: false))
+            ) { try await second.perform(command, id) }
         }
         for givenID in ["a", nil] {
             let found = try await second.start(server.url("/a"), path: path, id: givenID)

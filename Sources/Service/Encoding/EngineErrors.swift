@@ -90,8 +90,16 @@ extension RPCError {
         case .internalError(let message): self = .internalError("The service has a defect: \(message).")
         case .permissionDenied(let path): self = .permissionDenied(path: path)
         case .outsideRoots(let path): self = .outsideRoots(path: path)
-        case .lockedElsewhere(let id):
-            self.init(.lockedElsewhere, "Another process owns download \(quoted(id)).", extra: ["id": .string(id)])
+        case .lockedElsewhere(let id, let owner):
+            let name = owner.map { "Process \($0.id)" } ?? "Another process"
+            let isAsked = owner?.yields == true ? "; it gives it up when it can: try again" : ""
+            self.init(
+                .lockedElsewhere,
+                "\(name) owns download \(quoted(id))\(isAsked).",
+                extra: [
+                    "id": .string(id), "processId": .optional(owner?.id), "yields": .bool(owner?.yields ?? false),
+                ]
+            )
         }
     }
 
