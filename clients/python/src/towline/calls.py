@@ -244,7 +244,7 @@ def wait(target: Target, until: Until, timeout: Optional[float]) -> Call[Downloa
     def read(result: Any) -> Download:
         download = Download.from_wire(_object(result).get("download"))
         if result.get("timedOut") is True:
-            raise WaitTimedOut(f"{download.url} is {download.state} after {timeout} s", download)
+            raise WaitTimedOut(f"{download.label} is {download.state} after {timeout} s", download)
         return download
 
     return Call("wait", {"id": id_of(target), **_waiting(until, timeout)}, read, repeatable=True, long=True)

@@ -61,8 +61,11 @@ class DownloadFailed(TowlineError):
     def __init__(self, download: Download) -> None:
         error = download.error
         why = f"{error.kind}: {error.message}" if error is not None else download.reason
-        super().__init__(f"{download.url} is {download.state}" + (f" ({why})" if why else ""))
+        super().__init__(f"{download.label} is {download.state}" + (f" ({why})" if why else ""))
         self.download = download
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.download,)
 
 
 class RPCError(TowlineError):
@@ -83,6 +86,9 @@ class RPCError(TowlineError):
         self.data: Mapping[str, Any] = data or {}
         self.kind: Optional[str] = self.data.get("kind", self.KIND)
         self.retryable: bool = self.data.get("retryable") is True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.code, self.message, self.data)
 
     def __str__(self) -> str:
         return f"{self.message} ({self.kind or self.code})"
@@ -148,10 +154,6 @@ class LimitExceeded(RPCError):
     CODE, KIND = 1006, "limitExceeded"
 
 
-class InsufficientSpace(RPCError):
-    CODE, KIND = 1007, "insufficientSpace"
-
-
 class PermissionDenied(RPCError):
     CODE, KIND = 1008, "permissionDenied"
 
@@ -190,7 +192,6 @@ KINDS: tuple[type[RPCError], ...] = (
     IdConflict,
     UnsupportedUrl,
     LimitExceeded,
-    InsufficientSpace,
     PermissionDenied,
     StorageFailure,
     LockedElsewhere,

@@ -134,6 +134,16 @@ class Download(Model):
     revision: int
 
     @property
+    def label(self) -> str:
+        """Its name in messages: its file's, else its URL without userinfo, query and fragment."""
+        if self.path is not None:
+            return self.path.rpartition("/")[2]
+        scheme, separator, rest = self.url.partition("://")
+        rest = rest.partition("#")[0].partition("?")[0]
+        authority, slash, path = rest.partition("/")
+        return scheme + separator + authority.rpartition("@")[2] + slash + path
+
+    @property
     def is_final(self) -> bool:
         """True when nothing more happens to it unasked."""
         return self.state in FINAL_STATES
