@@ -75,7 +75,9 @@ class Fake:
         self.crashes.write_text("x" * times)
 
     def read(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        """What the client wrote, without the notifications that end the service."""
+        messages = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [m for m in messages if "id" in m or m["method"] not in ("shutdown", "exit")]
 
     def methods(self) -> list[str]:
         return [message["method"] for message in self.read()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Generator, Iterable, Mapping
 from functools import partial
@@ -29,7 +30,7 @@ from .models import (
     StateCounts,
     Subscription,
 )
-from .process import EXIT_TIMEOUT, Command, ErrorLog
+from .process import EXIT_TIMEOUT, GOODBYE, Command, ErrorLog, check_process
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -96,6 +97,7 @@ class AsyncTowline:
         respawn: bool = True,
         answer_timeout: Optional[float] = 60.0,
     ) -> None:
+        self._owner = os.getpid()
         self._command = Command.build(binary, app, state_dir, roots, on_host_exit, args, env)
         self._core = Core(events, progress_interval_ms, resume_interrupted)
         self._on_host_exit = on_host_exit
@@ -140,6 +142,8 @@ class AsyncTowline:
 
         A service with `on_host_exit="finish"`, or with background downloads, finishes those by itself.
         """
+        if os.getpid() != self._owner:
+            return  # a forked copy: the service is the other process's
         self._closing = True
         keeper = self._keeper
         if keeper is None:
@@ -153,11 +157,12 @@ class AsyncTowline:
         self._fail(ClientClosed("the client is closed"))
 
     async def _end(self, keeper: asyncio.Task[None]) -> None:
-        """Closes the service's input, which is all that it needs; kills it only if it does not heed that."""
+        """Asks the service to end and closes its input; kills it only if it heeds neither."""
         child = self._child
         drains: list[asyncio.Future[None]] = []
         try:
             if child is not None:
+                child.send(GOODBYE)
                 child.close_input()
             await asyncio.wait([keeper], timeout=EXIT_TIMEOUT)
             if child is not None and keeper.done() and child.status is None:
@@ -380,6 +385,7 @@ class AsyncTowline:
     # Inside
 
     def _require(self) -> None:
+        check_process(self._owner)
         if self._keeper is None:
             raise ClientClosed("the client is not open: use it in `async with`")
         if self._failure is not None:

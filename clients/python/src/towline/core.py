@@ -257,6 +257,9 @@ class Core:
     def _read(self, call: Call[Any], result: Any) -> Any:
         if isinstance(result, dict):
             self._note_all(result)
+            asked, shown = call.params.get("id"), result.get("download")
+            if asked is not None and isinstance(shown, dict) and shown.get("id") != asked:
+                raise ProtocolError(f"{call.method}: the answer shows {shown.get('id')!r}, not {asked!r}")
         read = call.read(result)
         if call.method == "start" and call.params.get("background"):
             self._background.add(read.id)

@@ -10,11 +10,15 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Optional
+from weakref import WeakSet
 
 from .binary import PathLike, find_binary
+from .errors import ClientClosed
 
 #: How long the service may take to end before it is killed. It promises 1.5 s.
 EXIT_TIMEOUT = 5.0
+#: Ends the service also where another process holds its input open.
+GOODBYE = b'{"jsonrpc":"2.0","method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n'
 STDERR_LINES = 20
 CHUNK = 65_536
 
@@ -58,7 +62,7 @@ def spawn(command: Command) -> subprocess.Popen[bytes]:
     """
     _forget_ended()
     pipe = subprocess.PIPE
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command.arguments,
         stdin=pipe,
         stdout=pipe,
@@ -67,6 +71,27 @@ def spawn(command: Command) -> subprocess.Popen[bytes]:
         env=command.env,
         start_new_session=True,
     )
+    _running.add(process)
+    return process
+
+
+def check_process(owner: int) -> None:
+    """Raises ClientClosed in another process than the client's: two on one pipe get each other's answers."""
+    if os.getpid() != owner:
+        raise ClientClosed("the client belongs to the process that made it: make another one after a fork")
+
+
+def _close_copies() -> None:
+    """In a forked child: the service must hear of its host's end, and of nobody else's requests."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for process in list(_running):
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None and not stream.closed:
+                os.dup2(null, stream.fileno(), inheritable=False)
+    os.close(null)
+
+
+os.register_at_fork(after_in_child=_close_copies)
 
 
 def keep_detached(process: subprocess.Popen[bytes]) -> None:
@@ -75,6 +100,7 @@ def keep_detached(process: subprocess.Popen[bytes]) -> None:
     _detached.append(process)
 
 
+_running: WeakSet[subprocess.Popen[bytes]] = WeakSet()
 _detached: list[subprocess.Popen[bytes]] = []
 
 

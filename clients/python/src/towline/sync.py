@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import os
+import select
 import subprocess
 import threading
 import time
@@ -32,7 +33,7 @@ from .models import (
     StateCounts,
     Subscription,
 )
-from .process import CHUNK, EXIT_TIMEOUT, Command, ErrorLog, keep_detached, spawn
+from .process import CHUNK, EXIT_TIMEOUT, GOODBYE, Command, ErrorLog, check_process, keep_detached, spawn
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -67,6 +68,7 @@ class Events(Iterator[Event]):
             return None
 
     def _take(self, timeout: Optional[float]) -> Optional[Event]:
+        check_process(self._client._owner)
         if not self._asked:
             self._asked = True
             self._client._perform(self._client._core.current(self._buffer))
@@ -113,6 +115,7 @@ class Towline:
         respawn: bool = True,
         answer_timeout: Optional[float] = 60.0,
     ) -> None:
+        self._owner = os.getpid()
         self._command = Command.build(binary, app, state_dir, roots, on_host_exit, args, env)
         self._core = Core(events, progress_interval_ms, resume_interrupted)
         self._on_host_exit = on_host_exit
@@ -144,6 +147,7 @@ class Towline:
 
     def open(self) -> None:
         """Starts the service; the context manager does it by itself. May be called once."""
+        check_process(self._owner)
         with self._changed:
             if self._keeper is not None or self._closing:
                 raise ClientClosed("a client is opened once; make another")
@@ -163,6 +167,8 @@ class Towline:
 
         A service with `on_host_exit="finish"`, or with background downloads, finishes those by itself.
         """
+        if os.getpid() != self._owner:
+            return  # a forked copy: the service is the other process's
         with self._changed:
             self._closing = True
             keeper, process = self._keeper, self._process
@@ -171,7 +177,8 @@ class Towline:
             return
         try:
             if process is not None:
-                # The end of its input is all that it needs; it is killed only if it does not heed that.
+                if not leave:
+                    self._say_goodbye(process)
                 self._close_input(process)
             if not leave:
                 keeper.join(EXIT_TIMEOUT)
@@ -180,6 +187,8 @@ class Towline:
             if process is not None and leave:
                 keep_detached(process)
             elif process is not None and keeper.is_alive():
+                process.terminate()
+                keeper.join(EXIT_TIMEOUT / 2)
                 process.kill()
             if not leave:
                 keeper.join(EXIT_TIMEOUT)
@@ -378,6 +387,7 @@ class Towline:
     # Inside
 
     def _require(self) -> None:
+        check_process(self._owner)
         if self._keeper is None:
             raise ClientClosed("the client is not open: use it in `with`")
         if self._failure is not None:
@@ -411,6 +421,17 @@ class Towline:
             while view:
                 view = view[process.stdin.write(view) or 0 :]
         self._torn = False
+
+    def _say_goodbye(self, process: subprocess.Popen[bytes]) -> None:
+        """Asks the service to end. Not where its pipe is full: then only a signal reaches it."""
+        if not self._write_lock.acquire(timeout=1):
+            return
+        try:
+            with contextlib.suppress(OSError, ValueError):
+                if process.stdin is not None and select.select([], [process.stdin], [], 0)[1]:
+                    self._write(process, GOODBYE)
+        finally:
+            self._write_lock.release()
 
     def _close_input(self, process: subprocess.Popen[bytes]) -> None:
         """Closes the service's input, but not under the hands of a thread that writes to it."""
