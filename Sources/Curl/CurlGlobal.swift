@@ -6,6 +6,7 @@ package enum CurlGlobal {
     // A static is initialised once, by whichever thread comes first.
     private static let initialization: CURLcode = {
         _ = isLocaleSet
+        _ = CertificateAuthorities.path
         return curl_global_init(Int(CURL_GLOBAL_DEFAULT))
     }()
 

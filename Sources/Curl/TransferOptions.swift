@@ -42,7 +42,7 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, 6)  // CURL_SSLVERSION_TLSv1_2: that or newer
-        if let path = Self.certificateAuthoritiesPath {
+        if let path = CertificateAuthorities.path {
             try set(CURLOPT_CAINFO, path)
             // For proxies that speak TLS themselves; not every libcurl knows them.
             if request.usesEnvironmentProxy { try set(CURLOPT_PROXY_CAINFO, path) }
@@ -88,10 +88,6 @@ extension EasyHandle {
     }
 
     private static let maxTimeoutMilliseconds: Int64 = 24 * 3_600 * 1_000
-
-    /// Certificate authorities other than the system's, by the variables that the curl tool and OpenSSL know.
-    private static let certificateAuthoritiesPath: String? =
-        ["CURL_CA_BUNDLE", "SSL_CERT_FILE"].lazy.compactMap(environmentVariable).first { !$0.isEmpty }
 
     /// What libcurl knows of the transfer so far.
     borrowing func metrics() -> TransferMetrics {

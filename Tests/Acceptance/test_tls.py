@@ -232,3 +232,19 @@ def test_a_connection_that_breaks_in_the_handshake_is_tried_again(
         thread.join(10)
         assert not thread.is_alive()
     assert (end["error"]["kind"], end["error"]["retryable"]) == ("tls", True)
+
+
+# Authorities of another system
+
+
+@pytest.mark.parametrize("path", ["/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"])
+def test_the_authorities_are_found_where_the_system_has_them(
+    launch: Launcher, nginx: Nginx, small: str, work: Path, path: str
+) -> None:
+    """What a libcurl does that was built on another distribution: its own default is not there."""
+    script = 'mount -t tmpfs none /etc/ssl && cp "$0" "$1" && shift && exec "$@"'
+    prefix = ["unshare", "--mount", "--", "sh", "-c", script, str(nginx.authority), path]
+    if subprocess.run([*prefix, "true"], capture_output=True).returncode != 0:
+        pytest.skip("needs root and a mount namespace")
+    end = fetch(launch(prefix=prefix), small, work / "f", retry=NO_RETRY)
+    assert end["state"] == "completed", end

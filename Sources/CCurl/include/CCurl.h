@@ -28,6 +28,8 @@ static inline bool ccurl_is_recent_enough(void) {
     return curl_version_info(CURLVERSION_NOW)->version_num >= CCURL_MINIMUM_VERSION;
 }
 static inline const char *_Nullable ccurl_version(void) { return curl_version_info(CURLVERSION_NOW)->version; }
+/* The file of certificate authorities that libcurl was built to read; NULL if there is none. */
+static inline const char *_Nullable ccurl_default_ca_file(void) { return curl_version_info(CURLVERSION_NOW)->cainfo; }
 
 /* A value of the wrong family is silent stack garbage, so the family is checked; no assert, which Swift's importer
    would make fire in release builds too. */
