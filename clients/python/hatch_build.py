@@ -1,8 +1,8 @@
 """Puts the service into the wheel when TOWLINE_BINARY names it; without the variable the wheel is pure.
 
-The platform tag comes from the binary itself. It is `linux_…`, not `manylinux_…`: the service uses the
-system's libcurl, jansson, SQLite, OpenSSL and zlib, which no manylinux policy allows, and a glibc not older
-than the one that it was linked with.
+A wheel with the service also puts `towline` on the PATH, by a script that runs it. The platform tag comes
+from the binary itself. It is `linux_…`: the service uses the system's libcurl, jansson, SQLite, OpenSSL and
+zlib. clients/packaging/build makes a `manylinux_…` wheel of it, which carries these too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 VARIABLE = "TOWLINE_BINARY"
+#: What lies in the PATH; it runs the service, which stays beside the libraries that came with it.
+LAUNCHER = "launcher.py"
 MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0xF3: "riscv64"}
 
 
@@ -32,6 +34,7 @@ class BundledService(BuildHookInterface):  # type: ignore[type-arg]
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag(binary)}"
         build_data["force_include"][str(binary)] = "towline/bin/towline"
+        build_data["shared_scripts"][os.path.join(self.root, LAUNCHER)] = "towline"
 
 
 def platform_tag(binary: Path) -> str:

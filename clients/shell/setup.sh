@@ -4,6 +4,8 @@
 
 # Debian packages: to build with, and to run with. The certificates are what https is checked against.
 setup_packages=(libcurl4-openssl-dev libjansson-dev libsqlite3-dev libssl-dev zlib1g-dev jq ca-certificates)
+# Installed from a package there is nothing to build.
+[[ -e $top/Package.swift ]] || setup_packages=(libcurl4 libjansson4 libsqlite3-0 libssl3 zlib1g jq ca-certificates)
 setup_binary=$top/.build-release/release/towline
 # Its time is that of the sources that were built last.
 setup_stamp=$top/.build-release/towline-get.stamp
@@ -31,6 +33,7 @@ setup() {
 # True when there is no release build, or the sources have changed since.
 setup_is_stale() {
     local built=$setup_stamp
+    [[ -e $top/Package.swift ]] || return 1
     [[ -x $setup_binary ]] || return 0
     [[ -e $built ]] || built=$setup_binary
     [[ -d $top/Sources ]] || return 1

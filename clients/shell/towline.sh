@@ -110,7 +110,8 @@ declare -gr _towline_filter='
       end
     | join("\u001f")'
 
-# Prints the binary: the named one, $TOWLINE, the release build of the repository this file is in, or that in PATH.
+# Prints the binary: the named one, $TOWLINE, the release build of the repository this file is in, the one that was
+# installed with it (PREFIX/share/towline), or that in PATH.
 towline_find() {
     local here=${BASH_SOURCE[0]} candidate
     [[ $here == */* ]] || here=./$here
@@ -120,12 +121,13 @@ towline_find() {
         type -P -- "$candidate" && return 0
         return 1
     done
-    candidate=$(cd -P -- "${here%/*}/../.." && pwd)/.build-release/release/towline
-    if [[ -x $candidate ]]; then
+    here=$(cd -P -- "${here%/*}/../.." && pwd)
+    for candidate in "$here/.build-release/release/towline" "$here/bin/towline"; do
+        [[ -x $candidate ]] || continue
         printf '%s\n' "$candidate"
-    else
-        type -P towline
-    fi
+        return 0
+    done
+    type -P towline
 }
 
 towline_open() {

@@ -73,3 +73,11 @@ def test_the_wheel_carries_the_service_and_downloads_with_it(
     assert (where / "f").read_bytes() == b"through the wheel"
     which = subprocess.check_output([str(python), "-I", "-m", "towline", "which"], env=environment, text=True)
     assert which.strip().endswith("site-packages/towline/bin/towline")
+    command = tmp_path / "venv" / "bin" / "towline"
+    version = subprocess.check_output([str(command), "--version"], env=environment, text=True)
+    assert version == subprocess.check_output([binary, "--version"], text=True)
+    # It becomes the service: signals and the exit status are the service's own.
+    ended = subprocess.run(
+        [str(command), "--no-such-option"], env=environment, capture_output=True, text=True
+    )
+    assert (ended.returncode, "--no-such-option" in ended.stderr) == (64, True), ended
