@@ -31,6 +31,7 @@ extension DownloadEngine {
         phase: DownloadPhase? = nil,
         isTold: Bool = true
     ) {
+        separateLook()
         download.generation += 1
         download.isEndTold = false
         download.isEndHeldBack = false
@@ -52,9 +53,15 @@ extension DownloadEngine {
     /// The record does not hold it, and is saved all the same: each change that is told has a revision of its own.
     func change(_ download: Download, phase: DownloadPhase) {
         guard download.record.state == .active, download.phase != phase else { return }
+        separateLook()
         download.phase = phase
         markDirty(download)
         tell(download)
+    }
+
+    /// What is to be told so far gets a revision of its own: whoever lists from there must find what changes next.
+    private func separateLook() {
+        if outbox.hasUnsealed { commitDirty() }
     }
 
     /// Queues the event that tells how the download is now.
@@ -89,8 +96,10 @@ extension DownloadEngine {
             let afterSave = download.afterSave
             download.isDirty = false
             download.afterSave = []
+            let ticket = lastStoreTicket + 1
             download.lastSaveTicket = submitNow(.save(download.record)) { [self] outcome in
                 let isSaved = saveEnded(download, outcome)
+                if isSaved { download.noteSave(ticket: ticket) }
                 for body in afterSave { body(isSaved) }
             }
         }
@@ -167,7 +176,8 @@ extension DownloadEngine {
 
     /// Lets go what is durable by now, in order.
     func drainOutbox() {
-        while let entry = outbox.popReady(completedTicket: completedStoreTicket) {
+        while let (entry, ticket) = outbox.popReady(completedTicket: completedStoreTicket) {
+            drainedTicket = ticket
             switch entry {
             case .reply(let reply): reply()
             case .event(let told): letGo(told, isUpdate: false)
@@ -180,7 +190,7 @@ extension DownloadEngine {
     private func letGo(_ snapshot: DownloadSnapshot, isUpdate: Bool) {
         var told = snapshot
         if let held = downloads[told.id] {
-            told.revision = held.record.revision
+            told.revision = held.revision(of: told, ticket: drainedTicket)
             held.tell(&told)
             if told.state == .completed, held.endSaveFailureCount > 0 {
                 held.isEndHeldBack = true

@@ -146,7 +146,7 @@ extension DownloadEngine {
     func asCommitted(_ snapshot: DownloadSnapshot) -> DownloadSnapshot {
         guard let download = downloads[snapshot.id] else { return snapshot }
         var snapshot = snapshot
-        snapshot.revision = download.record.revision
+        snapshot.revision = download.revision(of: snapshot, ticket: drainedTicket)
         download.tell(&snapshot)
         if download.endSaveFailureCount > 0 { hideCompletion(&snapshot) }
         return snapshot
