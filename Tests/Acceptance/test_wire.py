@@ -127,7 +127,7 @@ def host_path(host: Towline, name: str) -> Any:
 def test_a_download_has_all_its_members_and_no_other(host: Towline, server: ScriptedServer) -> None:
     server.add("/f", content(1, 1000))
     started = host.call("start", url=server.url("/f"), path="f.bin")
-    assert set(started) == {"download", "created", "resumed"}
+    assert set(started) == {"download", "seq", "created", "resumed"}
     assert (started["created"], started["resumed"]) == (True, False)
     assert set(started["download"]) == DOWNLOAD_MEMBERS
     done = host.call("wait", id=started["download"]["id"])["download"]
