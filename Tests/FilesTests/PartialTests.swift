@@ -81,6 +81,8 @@ enum Stranger: CaseIterable {
                 #expect(opened.byteCount == 5)
                 #expect(opened.pendingError == nil)
                 #expect(opened.file.identity == file.identity)
+                // By itself it closes when the worker has let go of it too.
+                #expect(try shop.run(.close(opened.file)).isClosed)
             }
         }
     }
