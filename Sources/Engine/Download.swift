@@ -138,22 +138,6 @@ final class Download {
         return partial.heldRanges.byteCount + partial.gatheredByteCount + partial.wholeByteCountOnItsWay + inTransfer
     }
 
-    /// The revisions that the last saves gave the record, by ticket.
-    private var saves: [(ticket: UInt64, revision: Int64)] = []
-
-    /// Notes that a save has ended and given the record its revision.
-    func noteSave(ticket: UInt64) {
-        // Nothing that waits tells of a save so long ago.
-        if saves.count == 100 { saves.removeFirst(50) }
-        saves.append((ticket, record.revision))
-    }
-
-    /// The revision of the commit that a snapshot has waited for: a later one would say that it tells of later changes.
-    func revision(of snapshot: DownloadSnapshot, ticket: UInt64) -> Int64 {
-        let own = saves.last { $0.ticket <= ticket }?.revision ?? snapshot.revision
-        return max(own, snapshot.revision)
-    }
-
     /// Sees to it that within an attempt no count that is told falls: what has waited for its commit is older than what was
     /// told meanwhile without one.
     func tell(_ snapshot: inout DownloadSnapshot) {

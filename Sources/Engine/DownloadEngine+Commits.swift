@@ -96,10 +96,8 @@ extension DownloadEngine {
             let afterSave = download.afterSave
             download.isDirty = false
             download.afterSave = []
-            let ticket = lastStoreTicket + 1
             download.lastSaveTicket = submitNow(.save(download.record)) { [self] outcome in
                 let isSaved = saveEnded(download, outcome)
-                if isSaved { download.noteSave(ticket: ticket) }
                 for body in afterSave { body(isSaved) }
             }
         }
@@ -176,8 +174,7 @@ extension DownloadEngine {
 
     /// Lets go what is durable by now, in order.
     func drainOutbox() {
-        while let (entry, ticket) = outbox.popReady(completedTicket: completedStoreTicket) {
-            drainedTicket = ticket
+        while let entry = outbox.popReady(completedTicket: completedStoreTicket) {
             switch entry {
             case .reply(let reply): reply()
             case .event(let told): letGo(told, isUpdate: false)
@@ -190,7 +187,7 @@ extension DownloadEngine {
     private func letGo(_ snapshot: DownloadSnapshot, isUpdate: Bool) {
         var told = snapshot
         if let held = downloads[told.id] {
-            told.revision = held.revision(of: told, ticket: drainedTicket)
+            told.revision = held.record.revision
             held.tell(&told)
             if told.state == .completed, held.endSaveFailureCount > 0 {
                 held.isEndHeldBack = true

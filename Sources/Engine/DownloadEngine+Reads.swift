@@ -146,7 +146,7 @@ extension DownloadEngine {
     func asCommitted(_ snapshot: DownloadSnapshot) -> DownloadSnapshot {
         guard let download = downloads[snapshot.id] else { return snapshot }
         var snapshot = snapshot
-        snapshot.revision = download.revision(of: snapshot, ticket: drainedTicket)
+        snapshot.revision = download.record.revision
         download.tell(&snapshot)
         if download.endSaveFailureCount > 0 { hideCompletion(&snapshot) }
         return snapshot

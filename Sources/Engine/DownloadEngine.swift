@@ -109,8 +109,6 @@ package actor DownloadEngine: LoopOwner {
     var isStateGoneTold = false
     var lastStoreTicket: UInt64 = 0
     var completedStoreTicket: UInt64 = 0
-    /// The commit that the entry of the outbox waited for that is being let go.
-    var drainedTicket: UInt64 = 0
     var storeHandlers: [UInt64: (StoreOutcome) -> Void] = [:]
     var lastFileTicket: UInt64 = 0
     var fileHandlers: [UInt64: (FileOutcome) -> Void] = [:]

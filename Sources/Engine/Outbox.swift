@@ -36,8 +36,8 @@ struct Outbox {
         }
     }
 
-    /// The next entry whose commit has ended, and that commit.
-    mutating func popReady(completedTicket: UInt64) -> (entry: Entry, ticket: UInt64)? {
+    /// The next entry whose commit has ended.
+    mutating func popReady(completedTicket: UInt64) -> Entry? {
         guard head < entries.count, let ticket = entries[head].ticket, ticket <= completedTicket else { return nil }
         let entry = entries[head].entry
         head += 1
@@ -46,6 +46,6 @@ struct Outbox {
             unsealedFrom -= head
             head = 0
         }
-        return (entry, ticket)
+        return entry
     }
 }
