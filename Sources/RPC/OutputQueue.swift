@@ -44,7 +44,7 @@ package final class OutputQueue: Sendable {
     /// Bytes of answers that are not yet written, those just being written included.
     package var unsentReplyByteCount: Int { writer.backpressure.byteCount }
 
-    /// Queues an answer, without its frame. Only `mute`, `close` and a failure drop it.
+    /// Queues an answer, without its frame. Only a failure drops it, and `beginClosing` what comes after.
     package func sendReply(_ message: [UInt8]) {
         // Before the writer can see it, so that the count never stays too high.
         writer.backpressure.add(byteCount: message.count)
@@ -76,9 +76,9 @@ package final class OutputQueue: Sendable {
         writer.update(wakes: false) { $0.backlog.discardProgress(id: id) }
     }
 
-    /// Drops all that waits and all that will be sent.
-    package func mute() {
-        writer.mute()
+    /// Writes what waits, and drops all that will be sent.
+    package func beginClosing() {
+        writer.beginClosing()
     }
 
     /// Takes no more messages, writes what waits, and ends the thread; gives up when the time is up.
@@ -86,7 +86,7 @@ package final class OutputQueue: Sendable {
     /// A host that does not read can keep the writer in its last write for ever; that thread is then left to the
     /// process's end.
     ///
-    /// - Returns: true if everything was written; false after `mute` or a failure.
+    /// - Returns: true if everything was written; false after a failure.
     package func close(timeoutMilliseconds: Int) -> Bool {
         writer.beginClosing()
         let isEnded = writer.waitForEnd(timeoutMilliseconds: timeoutMilliseconds)

@@ -250,3 +250,27 @@ def test_exit_does_not_wait_for_what_never_ends(launch: Launcher, server: Script
     host.notify("exit")
     assert host.wait_exit(timeout=5) == 0
     assert state_of(launch, "f") == "paused"
+
+
+@pytest.mark.parametrize("framing", ["line", "header"])
+@pytest.mark.parametrize("end", ["shutdown and exit", "exit", "input"])
+def test_a_background_download_goes_on_that_was_started_just_before_the_end(
+    launch: Launcher, server: ScriptedServer, work: Path, framing: str, end: str
+) -> None:
+    held = Held(server)
+    host = launch(framing=framing)
+    initialized = host.send("initialize", {"processId": None})
+    started = host.send("start", {"id": "d", "url": held.url, "path": str(work / "f"), "background": True})
+    if end.startswith("shutdown"):
+        ended = host.send("shutdown")
+    if end.endswith("exit"):
+        host.notify("exit")
+    host.close_stdin()
+    # What was asked before is answered first.
+    host.answer(initialized)
+    assert host.answer(started)["created"] is True
+    if end.startswith("shutdown"):
+        assert host.answer(ended) is None
+    held.release()
+    host.wait_exit()
+    assert (work / "f").read_bytes() == held.data

@@ -95,8 +95,7 @@ extension NotificationDescription {
         direction: .toService,
         takesUnknownParameters: true,
         handle: { session, _, engine in
-            let hasBackground = session.downloads.hasUnsettledBackground
-            session.actInOrder(session.life.exit(hasBackground: hasBackground), engine)
+            session.actInOrder(session.life.exit(hasBackground: session.hasBackground), engine)
         }
     )
 

@@ -111,7 +111,9 @@ private func startDownload(
         resumeData: resumeData
     )
     let isBackground = options.isBackground
+    if isBackground { session.pendingBackgroundCount += 1 }
     engine.start(request) { result in
+        if isBackground { session.pendingBackgroundCount -= 1 }
         switch result {
         case .failure(let error):
             session.fail(call, RPCError(error, destinationFrom: parameter(of: error, params, request.destination)))

@@ -16,7 +16,7 @@ struct Leaving {
     /// A `shutdown` that waits for all to settle.
     var shutdown: Call?
     /// What `exit` or the end of input asks for, once the requests before it are answered or time is up.
-    var orderly: (verdict: LifeCycle.Verdict, deadline: Int64)?
+    var orderly: (action: LifeCycle.Action, deadline: Int64)?
     var checkpoint = Checkpoint.none
     /// What waits for the checkpoint.
     var afterCheckpoint: [() -> Void] = []
@@ -32,7 +32,6 @@ extension Session {
     private static let orderlyLimitNanoseconds: Int64 = 500_000_000
 
     func receiveFate(_ message: Inbound, _ engine: isolated DownloadEngine) {
-        let hasBackground = downloads.hasUnsettledBackground
         switch message {
         case .endOfInput:
             log.debug("end of input")
@@ -63,7 +62,8 @@ extension Session {
         case .nothing: break
         case .drain(let verdict, let isMuted):
             if isMuted {
-                output.mute()
+                failAllWaits(.shuttingDown)
+                output.beginClosing()
                 engine.beginYielding()
             }
             // Without a word about the others, only those that were started for it go on when the host has gone.
@@ -82,9 +82,12 @@ extension Session {
 
     /// As `act`, but requests that came before are answered first, if that does not take long.
     func actInOrder(_ action: LifeCycle.Action, _ engine: isolated DownloadEngine) {
-        guard case .checkpoint(let verdict) = action, pendingCount > 0 else { return act(action, engine) }
-        watch.expectEnd(code: exitCode(verdict))
-        leaving.orderly = (verdict, monotonicNanoseconds() + Self.orderlyLimitNanoseconds)
+        switch action {
+        case .checkpoint(let verdict) where pendingCount > 0: watch.expectEnd(code: exitCode(verdict))
+        case .drain(_, isMuted: true) where pendingCount > 0: break
+        case .nothing, .checkpoint, .drain: return act(action, engine)
+        }
+        leaving.orderly = (action, monotonicNanoseconds() + Self.orderlyLimitNanoseconds)
         nudge()
     }
 
@@ -152,9 +155,11 @@ extension Session {
     ///
     /// - Returns: when time alone settles the next download.
     func checkLife(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
-        if let (verdict, deadline) = leaving.orderly {
+        if let (action, deadline) = leaving.orderly {
             guard pendingCount == 0 || now >= deadline else { return deadline }
-            checkpointAndEnd(verdict, engine)
+            leaving.orderly = nil
+            // That the process ends in time has been seen to.
+            if case .checkpoint(let verdict) = action { checkpointAndEnd(verdict, engine) } else { act(action, engine) }
         }
         guard leaving.isWaitingForQuiet else { return nil }
         if let call = leaving.shutdown, pendingCount <= 1, downloads.areSettled(now: now) {

@@ -39,6 +39,9 @@ package final class Session: EngineClient {
     var leaving = Leaving()
     /// Requests in the engine's hands; waits are not counted.
     var pendingCount = 0
+    /// Starts among them that may make a download which goes on without its host.
+    var pendingBackgroundCount = 0
+    var hasBackground: Bool { pendingBackgroundCount > 0 || downloads.hasUnsettledBackground }
     /// A request got an error.
     var hasFailed = false
     /// Answers that wait until the host has read others.
