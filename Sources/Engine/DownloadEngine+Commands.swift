@@ -91,9 +91,11 @@ extension DownloadEngine {
     }
 
     private func performOnAll(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
-        // What nobody works on is paused already.
-        if run.command == .pause { return performOnAllHeld(run, reply) }
-        adoptThoseWithoutOwner(run) { [self] in performOnAllHeld(run, reply) }
+        // A pause by the user changes only what an interruption has paused.
+        let filter =
+            run.command == .pause
+            ? AdoptionFilter.interrupted : AdoptionFilter(states: [.queued, .active, .waiting, .paused])
+        adoptThoseWithoutOwner(run, filter) { [self] in performOnAllHeld(run, reply) }
     }
 
     private func performOnAllHeld(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
@@ -101,9 +103,10 @@ extension DownloadEngine {
         perform(run, onAll: ids[...], reply)
     }
 
-    /// Everything paused that no living process owns becomes ours.
-    private func adoptThoseWithoutOwner(_ run: CommandRun, _ body: @escaping () -> Void) {
-        let filter = AdoptionFilter(states: [.queued, .active, .waiting, .paused])
+    /// Everything of these states that no living process owns becomes ours.
+    private func adoptThoseWithoutOwner(
+        _ run: CommandRun, _ filter: AdoptionFilter, _ body: @escaping () -> Void
+    ) {
         adoptAll(filter) { [self] adoption in
             switch adoption {
             case .page(let loaded): for record in loaded { _ = hold(record) }

@@ -240,6 +240,21 @@ def test_pausing_what_was_interrupted_changes_its_reason_and_says_so(
     assert host.call("pause", id="d")["changed"] is False
 
 
+def test_pausing_all_pauses_what_was_interrupted_too(
+    launch: Launcher, server: ScriptedServer, work: Path
+) -> None:
+    owner = launch()
+    for name in ("d1", "d2"):
+        Held(server, f"/{name}").started(owner, work / name, id=name)
+    owner.call("pause", id="d2")
+    owner.kill()
+    host = launch()
+    # The one that the user paused is left with nobody.
+    assert host.call("pause", all=True) == {"matched": 1, "changed": 1, "errors": []}
+    seen = {d["id"]: (d["state"], d["reason"], d["owner"]) for d in host.call("list")["downloads"]}
+    assert seen == {"d1": ("paused", "user", "self"), "d2": ("paused", "user", "none")}
+
+
 # The loop of a client that has lost events
 
 
