@@ -17,7 +17,7 @@ from typing import Optional
 import pytest
 from loopback import Resource, Server, content
 
-from towline import display
+from towline import Towline, display
 
 
 class Runner:
@@ -192,6 +192,34 @@ def test_a_killed_service_does_not_end_the_command(run: Runner, server: Server) 
     output, errors = program.communicate(timeout=20)
     assert (program.returncode, output.strip()) == (0, str(run.directory / "f")), errors
     assert (run.directory / "f").read_bytes() == held.body
+
+
+def test_a_download_of_another_process_that_is_removed_ends_the_command(
+    run: Runner, server: Server, binary: str
+) -> None:
+    held = server.add("f", content(4, 3_000_000), hold_at=2_000_000)
+    with Towline(binary, env=run.environment) as owner:
+        started = owner.start(server.url("f"), run.directory / "f")
+        asked(held)
+        program = run.begin("get", server.url("f"), "-o", "f")
+        # It looks twice a second.
+        time.sleep(2)
+        assert program.poll() is None
+        owner.cancel(started)
+        owner.remove(started)
+        told, complaints = program.communicate(timeout=20)
+    assert (program.returncode, told) == (1, "")
+    assert "removed" in complaints or "canceled" in complaints
+
+
+def test_a_url_with_a_password_finds_its_download_under_another_id(run: Runner, server: Server) -> None:
+    held = server.add("f", content(4, 3_000_000), hold_at=2_000_000)
+    url = server.url("f").replace("//", "//me:secret@")
+    with Towline(env=run.environment) as owner:
+        owner.start(url, run.directory / "f")
+        asked(held)
+    held.release()
+    assert run("get", url, "-o", "f").stdout == f"{run.directory / 'f'}\n"
 
 
 def test_list_pause_resume_cancel_by_url_and_id(run: Runner, server: Server) -> None:

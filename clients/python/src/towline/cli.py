@@ -18,7 +18,17 @@ from .binary import find_binary
 from .calls import StartOptions, absolute
 from .display import Lines, display, name_of, plain, size
 from .errors import DestinationConflict, LockedElsewhere, RPCError, TowlineError
-from .models import Changed, Checksum, Download, EventsLost, Outcome, Progress, State
+from .models import (
+    Changed,
+    Checksum,
+    Download,
+    EventsLost,
+    Outcome,
+    Progress,
+    Removed,
+    State,
+    without_userinfo,
+)
 from .sync import Events, Towline
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -102,7 +112,7 @@ def begin(service: Towline, url: str, options: argparse.Namespace) -> Download:
             raise
         # A record of the very same download is as good, be it another program's or another process at work.
         found = service.get(holder)
-        if found.url != url:
+        if found.url != without_userinfo(url):
             raise
     if found.owner == "other":
         service.subscribe(ids=[found])
@@ -154,6 +164,11 @@ def follow(service: Towline, events: Events, begun: Iterable[Download], view: Li
             look(event.download)
         elif isinstance(event, Progress) and event.id in open_ids:
             view.progress(event)
+        elif isinstance(event, Removed) and event.revision is None and event.id in open_ids:
+            # By another process: how it ended cannot be asked any more. What this one removes, it starts again.
+            open_ids.discard(event.id)
+            complain(f"{event.id} was removed by another process")
+            failed += 1
         elif isinstance(event, EventsLost):
             for known in list(open_ids):
                 look(service.get(known))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -47,6 +48,11 @@ class Model:
             rest = {wire: member for wire, member in value.items() if wire not in members}
             object.__setattr__(made, "_unknown", rest)
         return made
+
+
+def without_userinfo(url: str) -> str:
+    """The URL as the service tells it: name and password do not stay in it."""
+    return re.sub(r"^([^/?#]*//)[^/?#]*@", r"\1", url)
 
 
 @dataclass(frozen=True)
@@ -138,10 +144,7 @@ class Download(Model):
         """Its name in messages: its file's, else its URL without userinfo, query and fragment."""
         if self.path is not None:
             return self.path.rpartition("/")[2]
-        scheme, separator, rest = self.url.partition("://")
-        rest = rest.partition("#")[0].partition("?")[0]
-        authority, slash, path = rest.partition("/")
-        return scheme + separator + authority.rpartition("@")[2] + slash + path
+        return without_userinfo(self.url).partition("#")[0].partition("?")[0]
 
     @property
     def is_final(self) -> bool:
