@@ -421,6 +421,21 @@ def test_the_second_of_the_same_waits_for_the_first(shell: Shell, server: Script
     assert len(server.requests("/a.bin")) == 1
 
 
+def test_a_url_with_a_password_finds_its_download_under_another_id(
+    shell: Shell, server: ScriptedServer
+) -> None:
+    server.add("/a.bin", DATA)
+    url = server.url("/a.bin").replace("//", "//me:secret@")
+    made = shell.bash(
+        f"source {GET.parent}/towline.sh && towline_open"
+        f" && towline_start {url} path=a.bin startPaused:=true && towline_close"
+    )
+    assert made.returncode == 0, made.stderr
+    done = shell.get(url, "-o", "a.bin")
+    assert (done.returncode, done.stdout) == (0, f"{shell.work}/a.bin\n"), done.stderr
+    assert "secret" not in done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_second_of_the_same_goes_on_when_the_first_dies(
     shell: Shell, server: ScriptedServer, number: signal.Signals

@@ -165,7 +165,7 @@ def follow(service: Towline, events: Events, begun: Iterable[Download], view: Li
         elif isinstance(event, Progress) and event.id in open_ids:
             view.progress(event)
         elif isinstance(event, Removed) and event.revision is None and event.id in open_ids:
-            # By another process: how it ended cannot be asked any more. What this one removes, it starts again.
+            # By another process: its end cannot be asked any more. What this one removes, it starts again.
             open_ids.discard(event.id)
             complain(f"{event.id} was removed by another process")
             failed += 1
