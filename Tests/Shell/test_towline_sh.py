@@ -425,3 +425,56 @@ def test_other_shells_are_told(shell: Shell) -> None:
     done = shell.run("dash", "-c", f". {LIBRARY}")
     assert done.returncode == 64
     assert "bash 4.4 or newer is needed" in done.stderr
+
+
+def test_requests_that_are_sent_together(shell: Shell, server: ScriptedServer) -> None:
+    """One write, more than a pipe holds; the answers come as events, also past the limit of the queue."""
+    server.add("/a", DATA)
+    done = shell.bash(
+        f"""
+        TOWLINE_QUEUE_LIMIT=50
+        towline_open
+        towline_send start '{{"id":"first","url":"{server.url("/a")}","path":"{shell.work}/a"}}'
+        first=$TOWLINE_REQUEST
+        for n in {{1..400}}; do towline_send get "id=none-$n-{"x" * 40}" x="{"y" * 200}"; done
+        towline_flush
+        towline_call ping
+        answers=0
+        while ((answers < 401)); do
+            towline_event
+            [[ ${{TOWLINE_EVENT[method]}} == answer ]] || continue
+            ((++answers))
+            if ((TOWLINE_EVENT[request] == first)); then
+                echo "${{TOWLINE_EVENT[outcome]}} ${{TOWLINE_EVENT[id]}} ${{TOWLINE_EVENT[created]}}"
+            elif [[ ${{TOWLINE_EVENT[outcome]}} != error ]]; then
+                echo "not refused"
+            fi
+        done
+        towline_close
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok first true\n", "")
+
+
+def test_only_the_members_that_are_wanted(shell: Shell, server: ScriptedServer) -> None:
+    server.add("/a", DATA)
+    done = shell.bash(
+        f"""
+        TOWLINE_FIELDS='state error.kind'
+        towline_open
+        towline_start {server.url("/a")} id=a path=$'a\\nb'
+        echo "${{TOWLINE_ANSWER[state]}} $TOWLINE_ID|${{TOWLINE_ANSWER[url]:-}}|$TOWLINE_RESULT"
+        towline_wait a
+        echo "${{TOWLINE_ANSWER[state]}}"
+        towline_get b || echo "$TOWLINE_ERROR_KIND"
+        towline_list fields:='["path"]'
+        jq -c '.downloads[0].path' <<<"$TOWLINE_RESULT"
+        towline_close
+        TOWLINE_FIELDS=''
+        towline_open
+        towline_get a
+        echo "${{TOWLINE_ANSWER[path]##*/}} ${{TOWLINE_ANSWER[path.json]##*/}}"
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (f'queued a||\ncompleted\ndownloadNotFound\n"{shell.work}/a\\nb"\na?b a\\nb"\n')

@@ -40,10 +40,14 @@
 #     towline_wait ID…|--all [param]…                     0 if all of them completed
 #     towline_list [param]…                               all pages as one, unless limit or cursor is given
 #     towline_call METHOD [param]…                        any method of the protocol
+#     towline_send METHOD [param]…                        keeps a request for towline_flush; sets TOWLINE_REQUEST, its number
+#     towline_flush                                       writes what was kept, in one piece, and does not wait
 #     towline_event [SECONDS]                             the next event; 1 if none came in time, 2 if the service ended
 #     towline_follow FUNCTION ID…                         calls FUNCTION after each event until all of them have ended
 #
-# A param is name=text or name:=json; a dot reaches into an object: checksum.algorithm=sha256.
+# A param is name=text or name:=json; a dot reaches into an object: checksum.algorithm=sha256. In place of all of them
+# one JSON object may stand. The answer to towline_send comes by towline_event, as the method `answer`: [request] is its
+# number, [outcome] ok or error, and the rest is as in TOWLINE_ANSWER.
 # path= and directory= are taken from the script's working directory.
 #
 # Every function returns 0 when it worked, 1 when the service refused (or a download did not come), 2 when
@@ -56,7 +60,9 @@
 #     TOWLINE_EVENT        by towline_event: [method] changed, progress or eventsLost; [id] and the download's members
 #     TOWLINE_EVENT_JSON   its params, as JSON
 #     TOWLINE_PID          the service's process; TOWLINE_STATUS its exit status once it has ended
-# The flat values have control characters replaced by `?`; take exact text from the JSON.
+# The flat values have control characters replaced by `?`. Where that changed [path], say, [path.json] has it as JSON.
+# TOWLINE_FIELDS, set before towline_open, names the members to read (such as `id state error.kind`): the others and the
+# JSON are left out then, lists excepted, which is several times as fast for hundreds of downloads.
 #
 # Call them in the script's own shell, never in $(…), a pipe or ( … ): what they set would be lost there. One service
 # at a time in a shell; any number of scripts at once. Children of the script hold its descriptors: close them in those
@@ -72,7 +78,7 @@ if [ -z "${BASH_VERSION:-}" ] || [ "$(printf '%d%02d' "${BASH_VERSINFO[@]:0:2}")
 fi
 
 declare -g TOWLINE_RESULT='' TOWLINE_ERROR='' TOWLINE_ERROR_KIND='' TOWLINE_ERROR_MESSAGE=''
-declare -g TOWLINE_ID='' TOWLINE_PID='' TOWLINE_STATUS='' TOWLINE_EVENT_JSON='' TOWLINE_EVENTS_LOST=''
+declare -g TOWLINE_ID='' TOWLINE_REQUEST='' TOWLINE_PID='' TOWLINE_STATUS='' TOWLINE_EVENT_JSON='' TOWLINE_EVENTS_LOST=''
 declare -gA TOWLINE_ANSWER=() TOWLINE_EVENT=()
 
 # Events that wait for towline_event, at most; then the oldest go and TOWLINE_EVENTS_LOST is set: list again.
@@ -81,6 +87,13 @@ declare -g TOWLINE_QUEUE_LIMIT=${TOWLINE_QUEUE_LIMIT:-10000}
 declare -g _towline_in='' _towline_out='' _towline_job='' _towline_shell=''
 declare -g _towline_last_id=0 _towline_line=''
 declare -ga _towline_queue=() _towline_fields=()
+# What towline_send has kept, the requests whose answers come as events, and the process that writes.
+declare -g _towline_batch='' _towline_writer=''
+declare -gA _towline_asked=()
+declare -g _towline_text=''
+# Text in UTF-8 without control characters, byte by byte.
+declare -g _towline_utf8=$'^([ -~]|[\302-\337][\200-\277]|\340[\240-\277][\200-\277]|[\341-\354\356\357][\200-\277]{2}|'
+_towline_utf8+=$'\355[\200-\237][\200-\277]|\360[\220-\277][\200-\277]{2}|[\361-\363][\200-\277]{3}|\364[\200-\217][\200-\277]{2})*$'
 declare -g _towline_head=0 _towline_tail=0 _towline_marks=0
 # The newest progress event of each download that waits in the queue, and the mark of its place there.
 declare -gA _towline_progress=() _towline_progress_mark=()
@@ -89,23 +102,27 @@ declare -gA _towline_progress=() _towline_progress_mark=()
 # text never contains: kind, id or method, ok or error or the download's id, the JSON, then name=value pairs.
 # shellcheck disable=SC2016  # jq's variables
 declare -gr _towline_filter='
-    def clean: if . == null then "" elif type == "string" then gsub("[\u0000-\u001f\u007f-\u009f]"; "?") else tostring end;
+    def controls: "[\u0000-\u001f\u007f-\u009f]";
+    def shown($key): if . == null then "\($key)=" elif type != "string" then "\($key)=\(tojson)"
+        elif test(controls) then "\($key)=\(gsub(controls; "?"))", "\($key).json=\(tojson)" else "\($key)=\(.)" end;
     def scalar: type != "object" and type != "array";
     def flat: to_entries[] | select(.key != "metadata") | .key as $key | .value
-        | if type == "object" then to_entries[] | select(.value | scalar) | "\($key).\(.key)=\(.value | clean)"
-          else select(scalar) | "\($key)=\(clean)" end;
-    def pairs: if type == "object" then [flat] else [] end;
+        | if type == "object" then to_entries[] | .key as $inner | .value | select(scalar) | shown("\($key).\($inner)")
+          else select(scalar) | shown($key) end;
+    def kept: . as $all | $keep[] as $path | ($all | getpath($path))? | select(. != null and scalar) | shown($path | join("."));
+    def pairs: if type != "object" then [] elif $keep == [] then [flat] else [kept] end;
+    def text: if $keep == [] or (type == "object" and has("downloads")) then tojson else "" end;
     select(type == "object")
     | if has("method") then
         (.params // {}) as $params
-        | ["event", .method, ($params.id // $params.download.id // ""), ($params | tojson)]
+        | ["event", .method, ($params.id // $params.download.id // ""), ($params | text)]
           + (if has("id") then ["request=" + (.id | tojson)] else [] end)
           + ($params | del(.download) | pairs) + ($params.download | pairs)
       elif has("error") then
-        ["answer", (.id | tojson), "error", (.error | tojson)]
+        ["answer", (.id | tojson), "error", (.error | text)]
         + (.error | {code, message} + (.data // {}) | pairs)
       else
-        ["answer", (.id | tojson), "ok", (.result | tojson)]
+        ["answer", (.id | tojson), "ok", (.result | text)]
         + (.result | if type == "object" then (del(.download) | pairs) + (.download | pairs) else [] end)
       end
     | join("\u001f")'
@@ -131,34 +148,35 @@ towline_find() {
 }
 
 towline_open() {
-    local binary='' status=0 stderr fds=()
+    local binary='' status=0 stderr fds=() name keep=''
     _towline_reset
-    if [[ -n $_towline_in ]]; then
-        _towline_misuse 'towline_open: the service is open already' || return
-    fi
+    [[ -z $_towline_in ]] || _towline_misuse 'towline_open: the service is open already' || return
     if [[ ${1:-} == --binary ]]; then
         (($# > 1)) || { _towline_misuse 'towline_open: --binary needs a file' || return; }
         binary=$2
         shift 2
     fi
-    if ! type -P jq >/dev/null; then
-        _towline_fail serviceEnded 'jq is not installed (Debian package jq)'
-        return 2
-    fi
-    if ! binary=$(towline_find "$binary"); then
-        _towline_fail serviceEnded "there is no towline binary${TOWLINE:+ at $TOWLINE}"
-        return 2
-    fi
+    type -P jq >/dev/null || { _towline_fail serviceEnded 'jq is not installed (Debian package jq)' && return 2; }
+    binary=$(towline_find "$binary") ||
+        { _towline_fail serviceEnded "there is no towline binary${TOWLINE:+ at $TOWLINE}" && return 2; }
+    # What every request needs, too.
+    for name in ${TOWLINE_FIELDS:+id processId code kind message timedOut nextCursor $TOWLINE_FIELDS}; do
+        keep+=",[\"${name//./\",\"}\"]"
+    done
+    _towline_batch='' _towline_writer='' _towline_asked=()
     _towline_queue=() _towline_head=0 _towline_tail=0 _towline_last_id=0
     _towline_progress=() _towline_progress_mark=() TOWLINE_EVENTS_LOST='' TOWLINE_STATUS='' TOWLINE_PID=''
     # Ctrl-C at a terminal reaches the whole process group: here the script decides what becomes of it.
     coproc _towline_process {
         trap '' INT
+        # Nor does what ends the whole group end this before the service has: the one below says how that ended.
+        trap : TERM HUP
         set +e
         read -r _
         # Bash's own word about a killed process is not for the script's readers.
         exec {stderr}>&2 2>/dev/null
-        "$binary" "$@" 2>&"$stderr" {stderr}>&- | jq -r --unbuffered "$_towline_filter" 2>&"$stderr" {stderr}>&-
+        "$binary" "$@" 2>&"$stderr" {stderr}>&- |
+            (trap '' TERM HUP && exec jq -r --unbuffered --argjson keep "[${keep:1}]" "$_towline_filter" 2>&"$stderr" {stderr}>&-)
         exit "${PIPESTATUS[0]}"
     }
     # Copies: bash closes its own when the process ends, and what was not read yet is lost with them. The process waits
@@ -182,9 +200,7 @@ towline_close() {
     local mode=${1:-suspend} status=0
     [[ -n $_towline_in && $BASHPID == "$_towline_shell" ]] || return 0
     towline_call shutdown "mode=$mode" || status=$?
-    if ((status == 1)); then
-        return 1
-    fi
+    ((status != 1)) || return 1
     if ((status == 0)); then _towline_send '{"jsonrpc":"2.0","method":"exit"}' || true; fi
     _towline_disconnect
     return "$status"
@@ -196,10 +212,10 @@ towline_start() {
     shift
     for param; do
         case $param in
-        path=[!/]* | directory=[!/]*) params+=("${param%%=*}=$PWD/${param#*=}") placed=yes ;;
-        path=* | directory=*) params+=("$param") placed=yes ;;
-        *) params+=("$param") ;;
+        path=[!/]* | directory=[!/]*) param=${param%%=*}=$PWD/${param#*=} && placed=yes ;;
+        path=* | directory=*) placed=yes ;;
         esac
+        params+=("$param")
     done
     [[ $placed == yes ]] || params+=("directory=$PWD")
     towline_call start "url=$url" "${params[@]}" || return
@@ -260,14 +276,15 @@ towline_event() {
                 unset "_towline_progress[$id]" "_towline_progress_mark[$id]"
             fi
             _towline_split "$line"
-            TOWLINE_EVENT=() TOWLINE_EVENT_JSON=${_towline_fields[3]}
+            TOWLINE_EVENT=() TOWLINE_EVENT_JSON=${_towline_fields[3]:-}
             for pair in "${_towline_fields[@]:4}"; do TOWLINE_EVENT[${pair%%=*}]=${pair#*=}; done
-            TOWLINE_EVENT[method]=${_towline_fields[1]} TOWLINE_EVENT[id]=${_towline_fields[2]}
+            TOWLINE_EVENT[method]=${_towline_fields[1]}
+            TOWLINE_EVENT[id]=${_towline_fields[2]:-${TOWLINE_EVENT[id]:-}}
             return 0
         done
         _towline_read "$limit" || return
         _towline_split "$_towline_line"
-        [[ ${_towline_fields[0]} == event ]] && _towline_enqueue
+        _towline_enqueue
     done
 }
 
@@ -309,34 +326,36 @@ _towline_drop_ended() {
     done
 }
 
+towline_send() {
+    _towline_reset
+    _towline_inside towline_send || return
+    _towline_request "$@" || return
+    _towline_batch+=$_towline_text$'\n'
+    TOWLINE_REQUEST=$_towline_last_id
+    _towline_asked[$TOWLINE_REQUEST]=1
+}
+
+towline_flush() {
+    _towline_inside towline_flush || return
+    [[ -n $_towline_batch ]] || return 0
+    _towline_written
+    # Beside the script, which must read meanwhile: the service does not take requests for ever whose answers nobody reads.
+    (trap '' PIPE INT TERM HUP && printf '%s' "$_towline_batch" >&"$_towline_in") 2>/dev/null &
+    _towline_writer=$! _towline_batch=''
+}
+
 # Sends a request and reads until its answer; events that come before it wait in the queue.
 towline_call() {
-    local method=${1:-} id=$((++_towline_last_id)) pair request
+    local id pair
     _towline_reset
     _towline_inside towline_call || return
-    shift || { _towline_misuse 'towline_call: METHOD [param]…' || return; }
-    for pair; do
-        if ! [[ $pair =~ ^[A-Za-z_][A-Za-z0-9_.-]*:?= ]]; then
-            _towline_misuse "towline_call: expected name=text or name:=json, found $pair" || return
-        fi
-    done
-    # shellcheck disable=SC2016  # jq's variables
-    if ! request=$(trap '' INT && jq -cn --arg method "$method" --argjson id "$id" '
-        {jsonrpc: "2.0", id: $id, method: $method, params: (reduce $ARGS.positional[] as $param ({};
-            ($param | index("=")) as $at
-            | if $param[$at - 1:$at] == ":"
-              then setpath($param[:$at - 1] | split("."); $param[$at + 1:] | fromjson)
-              else setpath($param[:$at] | split("."); $param[$at + 1:]) end))}' --args "$@"); then
-        _towline_misuse "towline_call: what follows := is not JSON, or names overlap: $*" || return
-    fi
-    if ! _towline_send "$request"; then
-        _towline_ended
-        return 2
-    fi
+    _towline_request "$@" || return
+    id=$_towline_last_id
+    _towline_send "$_towline_text" || { _towline_ended && return 2; }
     while :; do
         _towline_read '' || return
         _towline_split "$_towline_line"
-        if [[ ${_towline_fields[0]} == event ]]; then
+        if [[ ${_towline_fields[0]} == event || -n ${_towline_asked[${_towline_fields[1]}]:-} ]]; then
             _towline_enqueue
         # An error without an id means a request that could not be read; this is the only one under way.
         elif [[ ${_towline_fields[1]} == "$id" || ${_towline_fields[1]} == null ]]; then
@@ -345,13 +364,67 @@ towline_call() {
     done
     for pair in "${_towline_fields[@]:4}"; do TOWLINE_ANSWER[${pair%%=*}]=${pair#*=}; done
     if [[ ${_towline_fields[2]} == ok ]]; then
-        TOWLINE_RESULT=${_towline_fields[3]}
+        TOWLINE_RESULT=${_towline_fields[3]:-}
         return 0
     fi
-    TOWLINE_ERROR=${_towline_fields[3]}
+    TOWLINE_ERROR=${_towline_fields[3]:-}
     TOWLINE_ERROR_KIND=${TOWLINE_ANSWER[kind]:-}
     TOWLINE_ERROR_MESSAGE=${TOWLINE_ANSWER[message]:-}
     return 1
+}
+
+# Puts a request into _towline_text; its number is _towline_last_id.
+_towline_request() {
+    local method=${1:-} pair head
+    shift || { _towline_misuse 'towline_call: METHOD [param]…' || return; }
+    head="{\"jsonrpc\":\"2.0\",\"id\":$((++_towline_last_id)),\"method\":\"$method\",\"params\":"
+    if (($# == 1)) && [[ $1 == '{'*'}' ]]; then
+        _towline_text=$head$1'}'
+        return 0
+    fi
+    for pair; do
+        if ! [[ $pair =~ ^[A-Za-z_][A-Za-z0-9_.-]*:?= ]]; then
+            _towline_misuse "towline_call: expected name=text or name:=json, found $pair" || return
+        fi
+    done
+    # What is not simple takes a process.
+    # shellcheck disable=SC2016  # jq's variables
+    if ! _towline_object "$@" && ! _towline_text=$(trap '' INT TERM HUP && jq -cn '
+        reduce $ARGS.positional[] as $param ({};
+            ($param | index("=")) as $at
+            | if $param[$at - 1:$at] == ":"
+              then setpath($param[:$at - 1] | split("."); $param[$at + 1:] | fromjson)
+              else setpath($param[:$at] | split("."); $param[$at + 1:]) end)' --args "$@"); then
+        _towline_misuse "towline_call: what follows := is not JSON, or names overlap: $*" || return
+    fi
+    _towline_text=$head$_towline_text'}'
+}
+
+# Makes an object of params that are simple: no name twice, no dot, no JSON but numbers, words and lists of ids.
+_towline_object() {
+    local pair name value text=''
+    local simple='^(-?(0|[1-9][0-9]{0,14})|true|false|null|\["[A-Za-z0-9._-]*"(,"[A-Za-z0-9._-]*")*\])$'
+    for pair; do
+        name=${pair%%=*} value=${pair#*=}
+        if [[ $name == *: ]]; then
+            name=${name%:}
+            [[ $value =~ $simple ]] || return 1
+        else
+            _towline_quote "$value" || return 1
+            value=$_towline_text
+        fi
+        [[ $name != *.* && $text != *",\"$name\":"* ]] || return 1
+        text+=",\"$name\":$value"
+    done
+    _towline_text="{${text:1}}"
+}
+
+# Puts a text as JSON into _towline_text; 1 where control characters or bytes beyond UTF-8 make it a case for jq.
+_towline_quote() {
+    local text=$1 LC_ALL=C
+    [[ $text != *[!\ -~]* || $text =~ $_towline_utf8 ]] || return 1
+    text=${text//\\/\\\\}
+    _towline_text="\"${text//\"/\\\"}\""
 }
 
 # Calls a method for the downloads that the words without `=` name.
@@ -378,9 +451,18 @@ _towline_target() {
     towline_call "$method" "${params[@]}"
 }
 
-# Takes the event in _towline_fields into the queue. Of one download's progress only the newest stays.
+# Takes the event in _towline_fields into the queue, or the answer that comes as one. Of one download's progress only the
+# newest stays.
 _towline_enqueue() {
     local method=${_towline_fields[1]} id=${_towline_fields[2]}
+    if [[ ${_towline_fields[0]} == answer ]]; then
+        [[ -n ${_towline_asked[$method]:-} ]] || return 0
+        unset "_towline_asked[$method]"
+        printf -v _towline_line 'event\x1fanswer\x1f\x1f%s\x1frequest=%s\x1foutcome=%s' \
+            "${_towline_line#*$'\x1f'*$'\x1f'*$'\x1f'}" "$method" "$id"
+        _towline_queue[_towline_tail++]=$_towline_line
+        return 0
+    fi
     if [[ ${_towline_fields[4]:-} == request=* ]]; then
         _towline_send "{\"jsonrpc\":\"2.0\",\"id\":${_towline_fields[4]#*=},\"error\":{\"code\":-32601,\"message\":\"not known here\"}}" ||
             true
@@ -396,7 +478,8 @@ _towline_enqueue() {
         if [[ -n $id ]]; then unset "_towline_progress[$id]" "_towline_progress_mark[$id]"; fi
         _towline_queue[_towline_tail++]=$_towline_line
     fi
-    if ((_towline_tail - _towline_head > TOWLINE_QUEUE_LIMIT)); then
+    # Answers are not dropped.
+    if ((_towline_tail - _towline_head > TOWLINE_QUEUE_LIMIT)) && [[ ${_towline_queue[_towline_head]} != event?answer* ]]; then
         unset "_towline_queue[$((_towline_head++))]"
         TOWLINE_EVENTS_LOST=yes
     fi
@@ -426,13 +509,29 @@ _towline_read() {
     return 2
 }
 
-# Milliseconds, below 1000; without a subshell.
-_towline_sleep() { local zeros=000 && sleep "0.${zeros:${#1}}$1" || true; }
+# Milliseconds, below 1000.
+# What kills the whole group does not make bash say so.
+_towline_sleep() { local zeros=000 && (trap '' INT TERM HUP && exec sleep "0.${zeros:${#1}}$1") || true; }
 
 _towline_split() { IFS=$'\x1f' read -r -a _towline_fields <<<"$1"; }
 
+# Waits until the writer of towline_flush is done, and reads meanwhile.
+_towline_written() {
+    while [[ -n $_towline_writer ]] && kill -0 "$_towline_writer" 2>/dev/null; do
+        if _towline_read 0.005; then
+            _towline_split "$_towline_line"
+            _towline_enqueue
+        fi
+        [[ -n $_towline_in ]] || break
+    done
+    _towline_writer=''
+}
+
 # In a subshell: writing to a service that has ended must not end the script.
-_towline_send() { (trap '' PIPE && printf '%s\n' "$1" >&"$_towline_in") 2>/dev/null; }
+_towline_send() {
+    [[ -z $_towline_writer ]] || _towline_written
+    (trap '' PIPE INT TERM HUP && printf '%s\n' "$1" >&"$_towline_in") 2>/dev/null
+}
 
 # Lets the service end, and gathers its exit status.
 _towline_disconnect() {
