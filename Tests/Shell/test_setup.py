@@ -80,7 +80,7 @@ def test_it_builds_anew_when_the_sources_change(
     os.utime(repository.source, (future, future))
     done = shell.run(repository.get, server.url("/a.bin"))
     assert done.returncode == 0
-    assert "the sources are newer than the binary; --setup builds it anew" in done.stderr
+    assert "the sources are newer than the binary; --setup builds it again" in done.stderr
     assert repository.builds == 1
     assert shell.run(repository.get, "--setup").returncode == 0
     assert repository.builds == 2

@@ -31,7 +31,9 @@ def test_a_bar_appears_and_a_line_stays(shell: Shell, server: ScriptedServer, co
     gate.set()
     assert terminal.finish() == 0
     # The bar is gone; what stays is one line, and the cursor is below it.
-    assert re.fullmatch(r"a\.bin: 6\.0 MiB in \d+:\d\d\n", terminal.screen.text), terminal.screen.text
+    assert re.fullmatch(r"a\.bin: 6\.0 MiB in \d+:\d\d(, \d[\d.]* [KMG]iB/s)?\n", terminal.screen.text), (
+        terminal.screen.text
+    )
     assert not terminal.screen.wrapped
 
 
@@ -45,15 +47,15 @@ def test_several_bars_and_those_that_end_between_them(
     terminal.read_until(lambda text: len(re.findall(r" (?:49|50)%", text)) == 3, "three bars")
     bars = [line for line in terminal.screen.lines if "%" in line]
     assert all(len(line) < columns for line in bars)
-    assert "0 of 4 came, 1 failed" in terminal.screen.text
+    assert "0 of 4 finished, 1 failed" in terminal.screen.text
     gates[1].set()
-    terminal.read_until(lambda text: "1 of 4 came, 1 failed" in text, "the second")
+    terminal.read_until(lambda text: "1 of 4 finished, 1 failed" in text, "the second")
     assert len([line for line in terminal.screen.lines if "%" in line]) == 2
     gates[0].set()
     gates[2].set()
     assert terminal.finish() == 1
     assert "%" not in terminal.screen.text
-    assert terminal.screen.text.endswith("\n3 of 4 came\n")
+    assert terminal.screen.text.endswith("\n3 of 4 finished\n")
     assert terminal.screen.text.count(": 6.0 MiB in") == 3
 
 
@@ -88,11 +90,11 @@ def test_ctrl_c_at_the_terminal(shell: Shell, server: ScriptedServer) -> None:
     terminal.type("\x03")
     assert terminal.finish() == -2
     assert re.fullmatch(
-        r"(\^C)?a\.bin: interrupted, \d\.\d MiB kept\nthe same command goes on\n", terminal.screen.text
+        r"(\^C)?a\.bin: interrupted, \d\.\d MiB kept\nthe same command resumes it\n", terminal.screen.text
     ), terminal.screen.text
     terminal = Terminal(shell, 80, GET, server.url("/a.bin"))
     assert terminal.finish() == 0
-    assert terminal.screen.text.startswith("a.bin: going on, ")
+    assert terminal.screen.text.startswith("a.bin: resumed, ")
 
 
 def test_wide_characters_do_not_break_the_line(shell: Shell, server: ScriptedServer) -> None:

@@ -31,15 +31,27 @@ progress_setup() {
 # Prints a line that stays, above the bars.
 say() {
     progress_erase
-    printf '%s\n' "${1//[[:cntrl:]]/?}" >&2
+    printf '%s\n' "${1//[[:cntrl:]]/?}" >&2 || true
 }
 
 note() { [[ $progress_mode == none ]] || say "$1"; }
 
 progress_erase() {
     ((progress_drawn)) || return 0
-    printf '\r\e[%dA\e[J' "$progress_drawn" >&2
+    printf '\r\e[%dA\e[J' "$progress_drawn" >&2 || true
     progress_drawn=0
+}
+
+# Puts how fast it goes into `text` and `speed`: the average until the service has measured it, empty where nothing came.
+shown_rate() {
+    local average now
+    speed=${rate[$1]} text=''
+    if ((${speed:-0} == 0)); then
+        average_rate "$1"
+        # A stall is one after that.
+        if [[ -z $speed ]] || ((received[$1] == 0)) || ((now - began_ms[$1] < 2000)); then speed=$average; fi
+    fi
+    if [[ -n $speed ]]; then format_bytes "$speed" && text+=/s; fi
 }
 
 # Shows where the downloads are.
@@ -51,7 +63,7 @@ progress_show() {
 }
 
 progress_lines() {
-    local i tenth line total
+    local i tenth line total speed
     for i in "${!urls[@]}"; do
         [[ -z ${outcome[i]} && ${state[i]} == active ]] || continue
         ((${received[i]:-0} > 0)) || continue
@@ -69,14 +81,15 @@ progress_lines() {
             format_bytes "${total_bytes[i]}" && total=$text
             line+=" of $total, $((received[i] * 100 / total_bytes[i]))%"
         fi
-        format_bytes "${rate[i]:-0}" && line+=", $text/s"
+        shown_rate "$i"
+        [[ -z $text ]] || line+=", $text"
         if [[ -n ${eta[i]} ]]; then format_duration "${eta[i]}" && line+=", $text left"; fi
         say "${names[i]}: $line"
     done
 }
 
 progress_draw() {
-    local i frame='' lines=0 room total_rate=0 came=0 failed=0 hidden=0
+    local i frame='' lines=0 room total_rate=0 finished=0 failed=0 speed hidden=0
     if [[ $progress_resized == yes ]]; then
         progress_measure
         # Where the old lines are now, only the terminal knows; what comes stands below them.
@@ -85,10 +98,11 @@ progress_draw() {
     room=$((progress_rows > 3 ? progress_rows - 2 : 1))
     for i in "${!urls[@]}"; do
         case ${outcome[i]} in
-        came) ((++came)) ;;
+        finished) ((++finished)) ;;
         failed) ((++failed)) ;;
         *)
-            ((total_rate += ${rate[i]:-0})) || true
+            shown_rate "$i"
+            ((total_rate += ${speed:-0})) || true
             if [[ ${state[i]} == queued ]] || ((lines >= room)); then
                 ((++hidden))
             else
@@ -100,25 +114,25 @@ progress_draw() {
         esac
     done
     if ((${#urls[@]} > 1 && lines > 0)); then
-        text="$came of ${#urls[@]} came"
+        text="$finished of ${#urls[@]} finished"
         ((failed == 0)) || text+=", $failed failed"
         ((hidden == 0)) || text+=", $hidden more"
         room=$text
-        format_bytes "$total_rate"
-        frame+="$(printf '%.*s' "$((progress_columns - 1))" "$room, $text/s")"$'\e[K\n'
+        if ((total_rate)); then format_bytes "$total_rate" && room+=", $text/s"; fi
+        frame+=${room:0:progress_columns-1}$'\e[K\n'
         ((++lines))
     fi
     ((progress_drawn + lines > 0)) || return 0
     ((progress_drawn == 0)) || frame=$'\r\e['"${progress_drawn}A$frame"
     ((++progress_spinner))
     # In one piece, and what is left of a longer frame goes.
-    printf '%s\e[J' "$frame" >&2
+    printf '%s\e[J' "$frame" >&2 || true
     progress_drawn=$lines
 }
 
 progress_measure() {
     local size rows='' columns=''
-    size=$(stty size <&2 2>/dev/null) || size=''
+    size=$(calm stty size <&2 2>/dev/null) || size=''
     read -r rows columns <<<"$size" || true
     progress_rows=${rows:-24} progress_columns=${columns:-80}
     # A terminal that does not know its size says 0.
@@ -129,7 +143,7 @@ progress_measure() {
 # Puts the line about one download into `text`; it leaves the last column free, where terminals differ.
 progress_bar() {
     local i=$1 width=$((progress_columns - 1)) right='' bar=0 name_width percent='' amount total=${total_bytes[$1]:-0}
-    local done=${received[$1]:-0}
+    local done=${received[$1]:-0} speed
     ((width >= 8)) || width=8
     format_bytes "$done" && amount=$text
     if ((total > 0)); then
@@ -145,8 +159,8 @@ progress_bar() {
         else
             right=$percent
             if [[ -z $percent ]]; then right=$amount; elif ((width >= 85)); then printf -v right '%s %19s' "$percent" "$amount"; fi
-            format_bytes "${rate[i]:-0}"
-            printf -v right '%s %12s' "$right" "$text/s"
+            shown_rate "$i"
+            printf -v right '%s %12s' "$right" "$text"
             text=''
             if [[ -n ${eta[i]} ]]; then format_duration "${eta[i]}"; fi
             if ((width >= 38)); then printf -v right '%s %8s' "$right" "$text"; fi
@@ -206,12 +220,12 @@ fit() {
         return
     fi
     columns=${#name}
-    if [[ $name == *[![:ascii:]]* ]]; then columns=$(wc -L <<<"$name"); fi
+    if [[ $name == *[![:ascii:]]* ]]; then columns=$(calm wc -L <<<"$name"); fi
     if ((columns > width)); then
         while ((columns > width - 1)) && [[ -n $name ]]; do
             name=${name%?}
             columns=${#name}
-            if [[ $name == *[![:ascii:]]* ]]; then columns=$(wc -L <<<"$name"); fi
+            if [[ $name == *[![:ascii:]]* ]]; then columns=$(calm wc -L <<<"$name"); fi
         done
         name+=$progress_ellipsis
         ((++columns))

@@ -86,6 +86,6 @@ setup_require() {
         exit 1
     fi
     if [[ -z ${TOWLINE:-} && -x $setup_binary ]] && setup_is_stale; then
-        note "the sources are newer than the binary; --setup builds it anew"
+        note "the sources are newer than the binary; --setup builds it again"
     fi
 }

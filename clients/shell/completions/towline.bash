@@ -32,7 +32,11 @@ _towline_complete() {
 _towline_get_complete() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
-    -o | --output) _towline_paths -f ;;
+    -o | --output | -i | --input-file) _towline_paths -f ;;
+    -H | --header)
+        compopt -o nospace 2>/dev/null
+        _towline_words 'Accept: Authorization: Cookie: Referer: User-Agent:'
+        ;;
     -d | --directory) _towline_paths -d ;;
     --checksum)
         compopt -o nospace 2>/dev/null
@@ -41,8 +45,8 @@ _towline_get_complete() {
     --app) ;;
     *)
         if [[ $word == -* ]]; then
-            _towline_words '-o --output -d --directory --checksum --app --proxy-from-environment --setup -q --quiet
-                -h --help'
+            _towline_words '-o --output -d --directory -i --input-file -H --header --checksum --forget --app
+                --proxy-from-environment --setup -q --quiet -V --version -h --help'
         fi
         ;;
     esac

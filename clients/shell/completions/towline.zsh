@@ -7,11 +7,15 @@ _towline() {
         _arguments -S \
             '(-o --output -d --directory)'{-o,--output}'[the finished file]:file:_files' \
             '(-o --output -d --directory)'{-d,--directory}'[where the files go]:directory:_files -/' \
+            '*'{-i,--input-file}'[download the URLs in this file too]:file:_files' \
+            '*'{-H,--header}'[send this header]:header:(Accept\: Authorization\: Cookie\: Referer\: User-Agent\:)' \
+            '--forget[drop what is kept of these downloads]' \
             '--checksum[the digest that the file must have]:digest:(sha256\: sha512\: sha1\: md5\:)' \
             '--app[keep these downloads apart from those of other names]:name:' \
             '--proxy-from-environment[use the proxies of http_proxy, https_proxy, all_proxy, no_proxy]' \
             '--setup[first install what is missing and build what has changed]' \
             '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' \
+            '(- *)'{-V,--version}'[print the version and exit]' \
             '(- *)'{-h,--help}'[print help and exit]' \
             '*:URL:_urls'
         ;;
