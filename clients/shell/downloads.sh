@@ -98,8 +98,8 @@ print_path() {
     # With bars and standard output on one terminal, the line about it says it.
     [[ $progress_mode != bars || ! -t 1 ]] || return 0
     # In a subshell: nobody may read it any more, and what a failed write leaves in bash's buffer must not come later.
-    (trap '' PIPE INT TERM HUP && printf '%s\n' "$1") 2>/dev/null || lost_path=yes
-}
+    (trap '' PIPE INT TERM HUP && printf '%s\n' "$1") || lost_path=yes
+} 2>/dev/null
 
 # Prints the finished path, out of the flat array whose name is given.
 finish() {
@@ -487,7 +487,7 @@ look() {
             case ${TOWLINE_ANSWER[owner]}/${state[i]} in
             other/*) ;;
             */completed | */canceled) judge "$i" TOWLINE_ANSWER ;;
-            # That process has gone: this one goes on.
+            # That process has ended: this one resumes it.
             *) begin "$i" || return ;;
             esac
         elif [[ -n $lost ]]; then

@@ -511,7 +511,7 @@ _towline_read() {
 
 # Milliseconds, below 1000.
 # What kills the whole group does not make bash say so.
-_towline_sleep() { local zeros=000 && (trap '' INT TERM HUP && exec sleep "0.${zeros:${#1}}$1") || true; }
+_towline_sleep() { local zeros=000 && (trap '' INT TERM HUP && exec sleep "0.${zeros:${#1}}$1") || true; } 2>/dev/null
 
 _towline_split() { IFS=$'\x1f' read -r -a _towline_fields <<<"$1"; }
 
@@ -530,8 +530,8 @@ _towline_written() {
 # In a subshell: writing to a service that has ended must not end the script.
 _towline_send() {
     [[ -z $_towline_writer ]] || _towline_written
-    (trap '' PIPE INT TERM HUP && printf '%s\n' "$1" >&"$_towline_in") 2>/dev/null
-}
+    (trap '' PIPE INT TERM HUP && printf '%s\n' "$1" >&"$_towline_in")
+} 2>/dev/null
 
 # Lets the service end, and gathers its exit status.
 _towline_disconnect() {
