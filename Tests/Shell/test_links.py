@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 
@@ -44,6 +45,38 @@ def test_a_link_with_another_query_is_the_same_download(
     again = shell.get(*new)
     assert (again.returncode, again.stdout) == (0, done.stdout), again.stderr
     assert "was finished before" in again.stderr
+
+
+@pytest.mark.parametrize("words", [("-o", "a.bin"), ()], ids=" ".join)
+def test_a_finished_file_is_not_taken_for_that_of_another_query(
+    shell: Shell, server: ScriptedServer, words: tuple[str, ...]
+) -> None:
+    """`?page=2` may be another file than `?page=1`; a checksum tells."""
+    server.add("/a.bin", DATA)
+    assert shell.get(*words, server.url("/a.bin?page=1")).returncode == 0
+    other = shell.get(*words, server.url("/a.bin?page=2"))
+    assert (other.returncode, other.stdout) == (1, "")
+    assert "exists" in other.stderr
+    none = shell.get(*words, server.url("/a.bin"))
+    assert (none.returncode, none.stdout) == (1, "")
+    (shell.work / "a.bin").unlink()
+    digest = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
+    assert shell.get(*words, "--checksum", digest, server.url("/a.bin?page=1")).returncode == 0
+    same = shell.get(*words, "--checksum", digest, server.url("/a.bin?page=2"))
+    assert (same.returncode, same.stdout) == (0, f"{shell.work}/a.bin\n"), same.stderr
+
+
+def test_a_checksum_given_now_is_not_left_out(shell: Shell, server: ScriptedServer) -> None:
+    """What is kept was started without it, so nothing would compare it."""
+    server.add("/a.bin", DATA)
+    assert shell.get("-o", "a.bin", server.url("/a.bin")).returncode == 0
+    wrong = f"sha256:{'0' * 64}"
+    done = shell.get("-o", "a.bin", "--checksum", wrong, server.url("/a.bin"))
+    assert (done.returncode, done.stdout) == (1, "")
+    interrupted(shell, server, "/b.bin?1", "-o", "b.bin")
+    done = shell.get("-o", "b.bin", "--checksum", wrong, server.url("/b.bin?2"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert not (shell.work / "b.bin").exists()
 
 
 def test_another_path_is_another_download(shell: Shell, server: ScriptedServer) -> None:

@@ -278,12 +278,27 @@ bare_url() {
     if [[ $text =~ ^([^/]*//)[^/]*@(.*) ]]; then text=${BASH_REMATCH[1]}${BASH_REMATCH[2]}; fi
 }
 
-# Whether a download that is kept has this URL, the query aside. Leaves it in TOWLINE_ANSWER.
+# Whether a download that is kept has this URL, the query aside, and the checksum given now. Leaves it in TOWLINE_ANSWER.
 same_file() {
     local mine
     towline_get "$2" || return 1
+    [[ -z $checksum || ${TOWLINE_ANSWER[checksum.value]:-} == "${checksum#*:}" ]] || return 1
     bare_url "${urls[$1]}" && mine=$text
     bare_url "${TOWLINE_ANSWER[url]}"
+    [[ $text == "$mine" ]]
+}
+
+# Puts the query of the URL $1, with its question mark, into `text`.
+query() {
+    text=${1%%#*}
+    [[ $text == *[?]* ]] && text="?${text#*[?]}" || text=''
+}
+
+# Whether the download in TOWLINE_ANSWER has the query that was given now.
+same_query() {
+    local mine
+    query "${urls[$1]}" && mine=$text
+    query "${TOWLINE_ANSWER[url]}"
     [[ $text == "$mine" ]]
 }
 
@@ -304,6 +319,8 @@ renew_kept() {
     id=$text
     if [[ -z $id || -n ${index_of[$id]:-} ]] || ! same_file "$1" "$id"; then return 1; fi
     if [[ ${TOWLINE_ANSWER[state]} == completed ]]; then
+        # Nothing compares the two files: another query may name another file.
+        [[ -n $checksum ]] || same_query "$1" || return 1
         is_whole TOWLINE_ANSWER || return 1
         adopt "$1" "$id"
         take "$1" TOWLINE_ANSWER
@@ -315,14 +332,13 @@ renew_kept() {
 
 # Goes on with the download in TOWLINE_ANSWER, from the URL that was given now.
 renew() {
-    local i=$1 id=$2 given kept
+    local i=$1 id=$2
     adopt "$i" "$id"
     if [[ ${TOWLINE_ANSWER[owner]:-} == other ]]; then
         follow_elsewhere "$i" "$id"
         return
     fi
-    given=${urls[i]%%#*} kept=${TOWLINE_ANSWER[url]%%#*}
-    if [[ ${given#*[?]} != "${kept#*[?]}" ]]; then
+    if ! same_query "$i"; then
         if ! towline_call update "id=$id" "url=${urls[i]}"; then
             [[ -n $TOWLINE_PID && -z $TOWLINE_STATUS ]] || return 2
             if [[ $TOWLINE_ERROR_KIND == lockedElsewhere ]]; then
