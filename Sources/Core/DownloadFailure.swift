@@ -42,6 +42,8 @@ package struct DownloadFailure: Error, Equatable, Sendable {
     package var httpStatus: Int?
     package var curlCode: Int?
     package var errno: Int?
+    /// The id of the download that has the destination, with `destinationConflict`.
+    package var holderID: String?
 
     package init(
         _ kind: FailureKind,
@@ -49,7 +51,8 @@ package struct DownloadFailure: Error, Equatable, Sendable {
         isRetryable: Bool,
         httpStatus: Int? = nil,
         curlCode: Int? = nil,
-        errno: Int? = nil
+        errno: Int? = nil,
+        holderID: String? = nil
     ) {
         self.kind = kind
         self.message = message
@@ -57,5 +60,6 @@ package struct DownloadFailure: Error, Equatable, Sendable {
         self.httpStatus = httpStatus
         self.curlCode = curlCode
         self.errno = errno
+        self.holderID = holderID
     }
 }

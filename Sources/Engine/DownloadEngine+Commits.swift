@@ -118,7 +118,7 @@ extension DownloadEngine {
             download.isUnsaved = true
             if !download.record.state.isFinal {
                 let message = "the download \(id) holds \(download.record.path ?? "the destination")"
-                fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false))
+                fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false, holderID: id))
             }
             return false
         case .failed(let error):

@@ -90,7 +90,8 @@ extension DownloadEngine {
                 }
                 nameRefused(
                     download,
-                    DownloadFailure(.destinationConflict, "the download \(id) holds \(path)", isRetryable: false))
+                    DownloadFailure(
+                        .destinationConflict, "the download \(id) holds \(path)", isRetryable: false, holderID: id))
             default:
                 nameRefused(download, DownloadFailure(.storage, "the state could not be saved", isRetryable: true))
             }

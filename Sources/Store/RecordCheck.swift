@@ -16,8 +16,8 @@ enum RecordCheck: String, CaseIterable {
         .checksum, .options, .headers, .metadata, .priority, .createdAt, .sequence,
     ]
     /// What other processes change without reading the row, and what does no harm when it is wrong: marks name their
-    /// download and attempt themselves.
-    private static let uncheckedColumns: Set<RecordColumn> = [.owner, .slot, .revision]
+    /// download and attempt themselves, and the holder only says which download to look at.
+    private static let uncheckedColumns: Set<RecordColumn> = [.owner, .slot, .revision, .errorHolder]
 
     var column: String { rawValue + "Check" }
 

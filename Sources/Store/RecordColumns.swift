@@ -50,6 +50,7 @@ enum RecordColumn: Int32, CaseIterable {
     case errorStatus
     case errorCurl
     case errorErrno
+    case errorHolder
     case createdAt
     case updatedAt
     case completedAt
@@ -179,6 +180,7 @@ extension Statement {
         try bind(.errorStatus, failure?.httpStatus.map { Int64($0) })
         try bind(.errorCurl, failure?.curlCode.map { Int64($0) })
         try bind(.errorErrno, failure?.errno.map { Int64($0) })
+        try bind(.errorHolder, failure?.holderID)
     }
 
     private borrowing func bind(_ column: RecordColumn, _ value: Int64?) throws(StoreError) {
@@ -287,7 +289,8 @@ extension Statement {
             isRetryable: integer(RecordColumn.errorRetryable.rawValue) != 0,
             httpStatus: optionalInteger(RecordColumn.errorStatus.rawValue).flatMap { Int(exactly: $0) },
             curlCode: optionalInteger(RecordColumn.errorCurl.rawValue).flatMap { Int(exactly: $0) },
-            errno: optionalInteger(RecordColumn.errorErrno.rawValue).flatMap { Int(exactly: $0) }
+            errno: optionalInteger(RecordColumn.errorErrno.rawValue).flatMap { Int(exactly: $0) },
+            holderID: optionalText(RecordColumn.errorHolder.rawValue)
         )
     }
 

@@ -8,7 +8,7 @@ package enum Schema {
     package static let applicationID: Int64 = 0x746f_776c
 
     /// Statements that lead from version n to n + 1; published ones never change.
-    static let migrations: [String] = [first, second, third, fourth]
+    static let migrations: [String] = [first, second, third, fourth, fifth]
 
     /// Downloads that are not final.  Indexes and queries must say it alike to fit together.
     static let notFinal = "state NOT IN ('completed','failed','canceled')"
@@ -62,6 +62,8 @@ package enum Schema {
     private static let fourth = """
         CREATE INDEX IF NOT EXISTS downloadFinished ON download(path) WHERE \(finished);
         """
+
+    private static let fifth = "ALTER TABLE download ADD COLUMN errorHolder TEXT;"
 
     /// Completed downloads whose file is known.  Index and query must say it alike to fit together.
     static let finished = "path IS NOT NULL AND state='completed' AND finishedInode IS NOT NULL"

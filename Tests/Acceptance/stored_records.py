@@ -55,6 +55,7 @@ COLUMNS = [
     "errorStatus",
     "errorCurl",
     "errorErrno",
+    "errorHolder",
     "createdAt",
     "updatedAt",
     "completedAt",
@@ -87,7 +88,7 @@ REQUEST = [
     "createdAt",
     "sequence",
 ]
-UNCHECKED = ("owner", "slot", "revision")
+UNCHECKED = ("owner", "slot", "revision", "errorHolder")
 
 
 def _mix(hash_: int, word: int) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fixtures import Launcher
 from scripted_server import Behaviour, ScriptedServer
-from support import NO_RETRY, finish
+from support import NO_RETRY, Held, finish
 from towline_client import JSON, Towline
 
 LONG = "d" * 300
@@ -167,3 +168,21 @@ def test_so_does_the_name_that_the_server_gives(
     # One numbering, whoever gave the name.
     assert paths[1:3] == paths[3:5]
     assert paths[0] == name
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_name_that_another_download_has_is_told_with_its_id(
+    launch: Launcher, server: ScriptedServer, work: Path, is_restarted: bool
+) -> None:
+    held = Held(server, path="/1/a.bin")
+    server.add("/2/a.bin", b"other")
+    host = launch()
+    first = host.call("start", url=held.url, path=str(work / "a.bin"))["download"]["id"]
+    started = host.call("start", url=server.url("/2/a.bin"), directory=str(work))
+    failed = finish(host, started["download"]["id"])
+    if is_restarted:
+        host.kill()
+        host = launch()
+        failed = host.call("get", id=started["download"]["id"])["download"]
+    assert (failed["error"]["kind"], failed["error"]["holderId"]) == ("destinationConflict", first)
+    assert f"the download {first} holds " in failed["error"]["message"]

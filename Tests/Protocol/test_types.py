@@ -153,7 +153,7 @@ def test_a_word_of_a_later_version_fits(document: JSON, launch: Launcher) -> Non
     for member in changes:
         assert problems({**result, "download": {**result["download"], member: 7}}, "results.json", "start")
     failure = {"kind": "newKind", "message": "m", "retryable": False, "httpStatus": None, "curlCode": None}
-    result["download"]["error"] = {**failure, "errno": None}
+    result["download"]["error"] = {**failure, "errno": None, "holderId": None}
     assert problems(result, "results.json", "start") == []
 
 

@@ -199,7 +199,8 @@ import Testing
     @Test func `records of a schema without checks are taken for what they say`() throws {
         let directory = TemporaryDirectory()
         try makeState(directory)
-        let columns = ["requestCheck", "progressCheck"].map { "ALTER TABLE download DROP COLUMN \($0);" }.joined()
+        let columns = ["requestCheck", "progressCheck", "errorHolder"].map { "ALTER TABLE download DROP COLUMN \($0);" }
+            .joined()
         try run(columns + "PRAGMA user_version=2", in: directory)
         do {
             let client = try Client(directory)

@@ -31,15 +31,17 @@ import Testing
             let client = try Client(directory)
             _ = try client.create(record("a"))
         }
-        let added = ["requestCheck", "progressCheck", "transferIdentity", "lengthVerified", "keptPaths"]
+        let added = ["requestCheck", "progressCheck", "transferIdentity", "lengthVerified", "keptPaths", "errorHolder"]
         let downgrade = added.map { "ALTER TABLE download DROP COLUMN \($0);" }.joined()
         try run(downgrade + "DROP INDEX downloadFinished; PRAGMA user_version=1", in: directory)
         let client = try Client(directory)
         #expect(try client.get("a").record.keptPaths.isEmpty)
         var new = record("b")
         new.keptPaths = ["/f.towline"]
+        new.failure = DownloadFailure(.destinationConflict, "taken", isRetryable: false, holderID: "a")
         _ = try client.create(new)
         #expect(try client.get("b").record.keptPaths == new.keptPaths)
+        #expect(try client.get("b").record.failure == new.failure)
         #expect(client.store.diagnostics.isEmpty)
     }
 

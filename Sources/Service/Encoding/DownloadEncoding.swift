@@ -90,6 +90,7 @@ extension DownloadFailure {
             "httpStatus": .optional(httpStatus),
             "curlCode": .optional(curlCode),
             "errno": .optional(errno),
+            "holderId": .optional(holderID),
         ]
     }
 }

@@ -73,6 +73,7 @@ enum Components {
                 .always("httpStatus", .nullable(.integer(0...999)), "The server's status."),
                 .always("curlCode", .nullable(.integer(0...999)), "libcurl's code."),
                 .always("errno", .nullable(.integer(0...9999)), "The system's error number."),
+                .always("holderId", .nullable(.text), "With destinationConflict: who has the name."),
             ],
             isClosed: false
         )

@@ -338,7 +338,7 @@ def test_a_fraction_is_known_with_the_size() -> None:
 
 
 def test_an_unfinished_download_raises_with_its_cause() -> None:
-    failure = models.DownloadError("httpStatus", "404", False, 404, None, None)
+    failure = models.DownloadError("httpStatus", "404", False, 404, None, None, None)
     failed = download(state="failed", error=failure)
     with pytest.raises(errors.DownloadFailed) as caught:
         failed.raise_unless_completed()

@@ -95,6 +95,8 @@ class DownloadError(Model):
     http_status: Optional[int]
     curl_code: Optional[int]
     errno: Optional[int]
+    #: With destinationConflict: the download that has the destination.
+    holder_id: Optional[str]
 
 
 @dataclass(frozen=True)
