@@ -97,7 +97,7 @@ def service_of(process: subprocess.Popen[str]) -> int:
 
 
 def eventually(condition: Callable[[], object], what: str, timeout: float = 20.0) -> object:
-    """Looks again and again, for what no event tells."""
+    """Polls for what no event reports."""
     deadline = time.monotonic() + timeout
     while not (value := condition()):
         assert time.monotonic() < deadline, f"waited {timeout} s for {what}"
@@ -196,7 +196,7 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def read(self, seconds: float) -> bool:
-        """Takes what comes; false at the end."""
+        """Reads what is there; false at the end."""
         if not select.select([self._master], [], [], seconds)[0]:
             return True
         try:

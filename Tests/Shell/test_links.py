@@ -51,7 +51,7 @@ def test_a_link_with_another_query_is_the_same_download(
 def test_a_finished_file_is_not_taken_for_that_of_another_query(
     shell: Shell, server: ScriptedServer, words: tuple[str, ...]
 ) -> None:
-    """`?page=2` may be another file than `?page=1`; a checksum tells."""
+    """`?page=2` may be another file than `?page=1`; a checksum decides."""
     server.add("/a.bin", DATA)
     assert shell.get(*words, server.url("/a.bin?page=1")).returncode == 0
     other = shell.get(*words, server.url("/a.bin?page=2"))

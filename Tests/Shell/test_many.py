@@ -48,7 +48,7 @@ def test_one_jq_for_the_whole_run(shell: Shell, server: ScriptedServer, fakes: F
 
 
 def test_those_that_finished_are_not_called_interrupted(shell: Shell, server: ScriptedServer) -> None:
-    """As many as there is room for finish while it starts and hears of the others; one is held."""
+    """Downloads finish while others are started; one is held back by the server."""
     gate = threading.Event()
     server.add("/held", content(1, MIB)).then(Behaviour(hold_after=MIB // 2, gate=gate))
     for number in range(40):

@@ -32,7 +32,7 @@ def test_an_unknown_argument_is_usage(tmp_path: Path, arguments: tuple[str, ...]
 
 
 def test_a_binary_that_cannot_be_packed_is_said(tmp_path: Path) -> None:
-    """None at all, and one that tells no version: nothing is left in the output directory."""
+    """None at all, and one that prints no version: nothing is left in the output directory."""
     for binary, said in (
         ("/nowhere/towline", "/nowhere/towline"),
         (shutil.which("true") or "true", "version"),

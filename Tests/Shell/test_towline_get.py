@@ -35,7 +35,7 @@ def received(shell: Shell, name: str, least: int) -> None:
     eventually(lambda: partial.exists() and partial.stat().st_blocks * 512 >= least, "the partial")
 
 
-# ---- What comes
+# ---- Downloads that finish
 
 
 def test_one_file_comes_and_its_path_is_printed(shell: Shell, server: ScriptedServer) -> None:
@@ -140,7 +140,7 @@ def test_lines_tell_how_it_goes(shell: Shell, server: ScriptedServer) -> None:
     assert any(" of 6.0 MiB, " in line and "MiB/s" in line for line in lines), lines
 
 
-# ---- What does not come
+# ---- Downloads that fail
 
 
 def test_a_failure_does_not_keep_the_others_from_coming(shell: Shell, server: ScriptedServer) -> None:

@@ -28,9 +28,9 @@ def test_the_first_example_of_the_header_works(shell: Shell, server: ScriptedSer
     (shell.home / "Downloads").mkdir()
     script = examples()[0].replace("source clients/shell/towline.sh", f"source {LIBRARY}")
     done = shell.run("bash", "-c", script.replace("https://example.org", server.url()))
-    assert (done.returncode, done.stdout) == (0, f"came: {shell.home}/Downloads/archive.tar\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, f"finished: {shell.home}/Downloads/archive.tar\n"), done.stderr
     done = shell.run("bash", "-c", script.replace("https://example.org/archive.tar", server.url("/none")))
-    assert done.stderr == "did not come: The server answered 404.\n"
+    assert done.stderr == "failed: The server answered 404.\n"
 
 
 def test_the_second_example_of_the_header_works(shell: Shell, server: ScriptedServer) -> None:
@@ -133,7 +133,7 @@ def test_the_queue_has_a_limit(shell: Shell, server: ScriptedServer) -> None:
 
 
 def test_much_that_nobody_reads_does_not_stop_it(shell: Shell) -> None:
-    """Far more than a pipe holds, in both directions."""
+    """Far more than a pipe can buffer, in both directions."""
     done = shell.bash(
         OPEN
         + """
@@ -300,7 +300,7 @@ INITIALIZED = '{"jsonrpc":"2.0","id":1,"result":{"processId":1}}'
 
 
 def test_a_message_that_comes_in_pieces(shell: Shell, fakes: Fakes) -> None:
-    """A tiny timeout must not lose what has come of a line."""
+    """A tiny timeout must not lose the part of a line that was read."""
     fakes.add("jq", 'if [[ $* == *unbuffered* ]]; then exec cat; fi; exec /usr/bin/jq "$@"')
     fakes.add(
         "towline",
@@ -428,7 +428,7 @@ def test_other_shells_are_told(shell: Shell) -> None:
 
 
 def test_requests_that_are_sent_together(shell: Shell, server: ScriptedServer) -> None:
-    """One write, more than a pipe holds; the answers come as events, also past the limit of the queue."""
+    """One write, more than a pipe can buffer; the answers arrive as events, also past the limit of the queue."""
     server.add("/a", DATA)
     done = shell.bash(
         f"""

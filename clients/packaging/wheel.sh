@@ -11,7 +11,7 @@ wheel_tools() {
     cp -- "$here/requirements.txt" "$tools/pins"
 }
 
-# The licences of the libraries that come along, as their packages tell them: `library_licenses DIRECTORY`.
+# The licences of the libraries in the wheel, from their Debian packages: `library_licenses DIRECTORY`.
 library_licenses() {
     local path package
     mkdir -p -- "$1"

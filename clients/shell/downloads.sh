@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What towline-get knows of its downloads, and what it does when it hears of them. Sourced by it.
+# The downloads of towline-get: what is known of each, and what is done when an event or answer arrives. Sourced by it.
 # shellcheck disable=SC2034,SC2154  # the files of towline-get share variables
 
 # One index each in these arrays.
@@ -9,7 +9,7 @@ ids=() names=() state=() reason=() phase=() received=() total_bytes=() rate=() e
 elsewhere=() offline_since=() removed=() reported=() revision=()
 # When the transfer began, in milliseconds, and what had been received then; 0 until it did.
 began_ms=() received_before=()
-# How the last transfer began, as it was told.
+# Attempt and mode of the last transfer.
 transfer=()
 # About fifteen seconds without a byte: somebody waits here, and may run the same command again.
 retry_attempts=5
@@ -97,11 +97,11 @@ exact_path() {
 print_path() {
     # With bars and standard output on one terminal, the line about it says it.
     [[ $progress_mode != bars || ! -t 1 ]] || return 0
-    # In a subshell: nobody may read it any more, and what a failed write leaves in bash's buffer must not come later.
+    # In a subshell: the reader may be gone, and what a failed write leaves in bash's buffer must not be written later.
     (trap '' PIPE INT TERM HUP && printf '%s\n' "$1") || lost_path=yes
 } 2>/dev/null
 
-# Prints the finished path, out of the flat array whose name is given.
+# Reports a finished download and prints its path: $2 is the name of the flat array.
 finish() {
     local i=$1 path size now average
     exact_path "$2"
@@ -141,7 +141,7 @@ failed() {
     say "$program: $url: $2"
 }
 
-# Takes over what a Download says: from the flat array whose name is given.
+# Stores what a Download says: $2 is the name of the flat array.
 take() {
     local i=$1 name now
     local -n from=$2
@@ -164,19 +164,19 @@ take() {
     ((received[i] >= received_before[i])) || received_before[i]=${received[i]}
 }
 
-# Says why bytes that were received do not count any more.
+# Says why received bytes cannot be used.
 say_restarted() {
-    local i=$1 why now told="$4/$2"
-    [[ $2 == restarted && $told != "${transfer[i]}" ]] || { transfer[i]=$told && return; }
+    local i=$1 why now latest="$4/$2"
+    [[ $2 == restarted && $latest != "${transfer[i]}" ]] || { transfer[i]=$latest && return; }
     # What an earlier run saw is not news.
-    [[ -n ${transfer[i]} ]] || { transfer[i]=$told && return; }
-    transfer[i]=$told
+    [[ -n ${transfer[i]} ]] || { transfer[i]=$latest && return; }
+    transfer[i]=$latest
     case $3 in
     rangeIgnored) why='the server ignored the range' ;;
     rangeRejected) why='the server refused the range' ;;
     badRangeResponse) why='the server sent another range' ;;
     validatorChanged | totalChanged | overlapDiffers) why='the file on the server has changed' ;;
-    noValidator) why='the server gives nothing to tell versions of the file by' ;;
+    noValidator) why='the server sends nothing that identifies the version of the file' ;;
     partialMissing) why='the partial file is missing' ;;
     partialDamaged) why='the partial file was changed' ;;
     encodedResponse) why='the server compresses it' ;;
@@ -192,7 +192,7 @@ say_restarted() {
 # Puts the params of start into `params`, or of what else is asked with them.
 start_params() {
     local i=$1 url json
-    # Odd text takes the longer way.
+    # Text that needs escapes is encoded by jq.
     if _towline_quote "${urls[i]}" && url=$_towline_text && _towline_quote "$place"; then
         json="{\"id\":\"${ids[i]}\",\"url\":$url,\"$place_key\":$_towline_text,\"retry\":{\"maxAttempts\":$retry_attempts}"
         [[ -z $headers ]] || json+=",\"headers\":$headers"
@@ -204,7 +204,7 @@ start_params() {
     fi
 }
 
-# Starts all of them in one write; hear gets the answers.
+# Starts all of them in one write; handle_event gets the answers.
 begin_all() {
     local i params
     for i in "${!urls[@]}"; do
@@ -249,7 +249,7 @@ begun() {
     fi
 }
 
-# Another download stands in the way: it may be the same one under another id or link, or in another process.
+# Another download has the destination: it may be the same one under another id or link, or in another process.
 refused() {
     local i=$1 id=${TOWLINE_ANSWER[id]:-} why=$TOWLINE_ERROR_MESSAGE path
     case $TOWLINE_ERROR_KIND/${TOWLINE_ANSWER[reason]:-} in
@@ -312,7 +312,7 @@ find_kept() {
     text=$(trap '' INT TERM HUP && jq -r --arg url "$1" --arg path "$2" "$filter" <<<"$TOWLINE_RESULT")
 }
 
-# Goes on with what is kept for that path under another link; false where nothing is.
+# Resumes what is kept for that path under another link; false if nothing is kept.
 renew_kept() {
     local id
     find_kept "${urls[$1]}" "$2" || return 1
@@ -330,7 +330,7 @@ renew_kept() {
     fi
 }
 
-# Goes on with the download in TOWLINE_ANSWER, from the URL that was given now.
+# Resumes the download in TOWLINE_ANSWER from the URL that was given now.
 renew() {
     local i=$1 id=$2
     adopt "$i" "$id"
@@ -388,7 +388,7 @@ revive() {
         if is_whole TOWLINE_ANSWER; then
             finish "$i" TOWLINE_ANSWER again
         else
-            # The file is gone or another one: a new download.
+            # The file was deleted or replaced: a new download.
             start_over "$i"
         fi
         ;;
@@ -415,24 +415,24 @@ start_over() {
     begin "$1"
 }
 
-# Decides, after something was heard of a download, whether that was the last of it.
+# Decides whether a download has ended, after its state was read.
 judge() {
     local i=$1
     [[ -z ${outcome[i]} ]] || return 0
-    # What is suspended is no failure.
+    # A suspended download has not failed.
     [[ -z $ending || ${state[i]} == completed ]] || return 0
     case ${state[i]}/${reason[i]} in
     completed/*) finish "$i" "$2" ;;
     failed/*)
-        local -n told=$2
-        if [[ ${told[error.kind]:-} != destinationConflict ]] || ! took_kept "$i" "${told[suggestedFileName]:-}"; then
+        local -n latest=$2
+        if [[ ${latest[error.kind]:-} != destinationConflict ]] || ! took_kept "$i" "${latest[suggestedFileName]:-}"; then
             failed "$i" "${message[i]:-failed}"
         fi
         ;;
     canceled/*) failed "$i" 'it was canceled' ;;
     paused/*) [[ ${elsewhere[i]} == yes ]] || failed "$i" 'it was paused; the same command resumes it' ;;
     waiting/needsUrl) failed "$i" "${message[i]:-the URL is no longer good}" ;;
-    waiting/diskFull) failed "$i" "the disk is full; make room, and the same command resumes it" ;;
+    waiting/diskFull) failed "$i" "the disk is full; free some space, and the same command resumes it" ;;
     waiting/offline) offline_since[i]=${offline_since[i]:-$SECONDS} ;;
     *) offline_since[i]='' ;;
     esac
@@ -446,17 +446,17 @@ took_kept() {
     towline_remove "$own" || true
 }
 
-hear() {
+handle_event() {
     local i=${index_of[${TOWLINE_EVENT[id]:-none}]:-} why
     if [[ ${TOWLINE_EVENT[method]} == answer ]]; then
-        hear_answer
+        handle_answer
         return
     fi
     if [[ ${TOWLINE_EVENT[method]} == eventsLost ]]; then lost=yes; fi
     [[ -n $i ]] || return 0
-    # What another process does is looked at once a second, its death included.
+    # A download of another process is checked once a second, and so is whether that process still runs.
     [[ ${elsewhere[i]} != yes ]] || return 0
-    # An event that was sent before the answer which told more is still on its way here.
+    # It was sent before an answer that has been read already.
     ((${TOWLINE_EVENT[revision]:-${revision[i]:-0}} >= ${revision[i]:-0})) || return 0
     take "$i" TOWLINE_EVENT
     [[ ${TOWLINE_EVENT[method]} == changed ]] || return 0
@@ -466,14 +466,14 @@ hear() {
         reported[i]=$why
     fi
     [[ -z ${outcome[i]} ]] || return 0
-    local -A heard_event=()
+    local -A event=()
     local key
-    # A copy: to ask the service is to hear more.
-    for key in "${!TOWLINE_EVENT[@]}"; do heard_event[$key]=${TOWLINE_EVENT[$key]}; done
-    judge "$i" heard_event
+    # A copy: a request to the service reads more events.
+    for key in "${!TOWLINE_EVENT[@]}"; do event[$key]=${TOWLINE_EVENT[$key]}; done
+    judge "$i" event
 }
 
-hear_answer() {
+handle_answer() {
     local i=${asked[${TOWLINE_EVENT[request]}]:-} key
     # Not that of update, which may know nothing of the download.
     [[ -n $i && -z $ending ]] || return 0
@@ -483,8 +483,8 @@ hear_answer() {
     if [[ ${TOWLINE_ANSWER[outcome]} == ok ]]; then begun "$i" 0; else begun "$i" 1; fi
 }
 
-# Once a second: what no event tells.
-look() {
+# Once a second: checks what no event reports.
+check_downloads() {
     local i before
     for i in "${!urls[@]}"; do
         [[ -z ${outcome[i]} ]] || continue

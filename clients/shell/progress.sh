@@ -42,7 +42,7 @@ progress_erase() {
     progress_drawn=0
 }
 
-# Puts how fast it goes into `text` and `speed`: the average until the service has measured it, empty where nothing came.
+# Puts the rate into `text` and `speed`: the average until the service has measured it, empty if nothing was received.
 shown_rate() {
     local average now
     speed=${rate[$1]} text=''
@@ -92,7 +92,7 @@ progress_draw() {
     local i frame='' lines=0 room total_rate=0 finished=0 failed=0 speed hidden=0
     if [[ $progress_resized == yes ]]; then
         progress_measure
-        # Where the old lines are now, only the terminal knows; what comes stands below them.
+        # Only the terminal knows where the old lines are now; the new ones are drawn below them.
         progress_resized=no progress_drawn=0 progress_fitted=()
     fi
     room=$((progress_rows > 3 ? progress_rows - 2 : 1))

@@ -37,7 +37,7 @@ setup_is_stale() {
     [[ -x $setup_binary ]] || return 0
     [[ -e $built ]] || built=$setup_binary
     [[ -d $top/Sources ]] || return 1
-    # Directories too: their time tells of files that have gone.
+    # Directories too: their time shows that files were deleted.
     [[ -n $(find "$top/Package.swift" "$top/Sources" -newer "$built" -print -quit) ]]
 }
 

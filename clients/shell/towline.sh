@@ -8,9 +8,9 @@
 #     trap towline_close EXIT
 #     towline_start https://example.org/archive.tar directory="$HOME/Downloads"
 #     if towline_wait "$TOWLINE_ID"; then
-#         echo "came: ${TOWLINE_ANSWER[path]}"
+#         echo "finished: ${TOWLINE_ANSWER[path]}"
 #     else
-#         echo "did not come: ${TOWLINE_ANSWER[error.message]}" >&2
+#         echo "failed: ${TOWLINE_ANSWER[error.message]}" >&2
 #     fi
 #
 # Several files, and what happens to them, as it happens:
@@ -22,7 +22,7 @@
 #     done <urls.txt
 #     towline_follow show "${ids[@]}"
 #
-# Pause what runs, go on later, give up; any method by its name:
+# Pause all, resume one, cancel it; any method by its name:
 #
 #     towline_pause --all
 #     towline_resume "$id"
@@ -42,15 +42,15 @@
 #     towline_call METHOD [param]…                        any method of the protocol
 #     towline_send METHOD [param]…                        keeps a request for towline_flush; sets TOWLINE_REQUEST, its number
 #     towline_flush                                       writes what was kept, in one piece, and does not wait
-#     towline_event [SECONDS]                             the next event; 1 if none came in time, 2 if the service ended
+#     towline_event [SECONDS]                             the next event; 1 if there is none in time, 2 if the service ended
 #     towline_follow FUNCTION ID…                         calls FUNCTION after each event until all of them have ended
 #
 # A param is name=text or name:=json; a dot reaches into an object: checksum.algorithm=sha256. In place of all of them
-# one JSON object may stand. The answer to towline_send comes by towline_event, as the method `answer`: [request] is its
+# one JSON object may stand. The answer to towline_send is read by towline_event, as the method `answer`: [request] is its
 # number, [outcome] ok or error, and the rest is as in TOWLINE_ANSWER.
 # path= and directory= are taken from the script's working directory.
 #
-# Every function returns 0 when it worked, 1 when the service refused (or a download did not come), 2 when
+# Every function returns 0 when it worked, 1 when the service refused (or a download did not complete), 2 when
 # the service has ended or could not be started, 64 when it was called wrongly. They set
 #     TOWLINE_RESULT       the answer's result, as JSON
 #     TOWLINE_ANSWER       the same, flat: [id] [state] [receivedBytes] [error.kind] [created] …; null is empty
@@ -87,7 +87,7 @@ declare -g TOWLINE_QUEUE_LIMIT=${TOWLINE_QUEUE_LIMIT:-10000}
 declare -g _towline_in='' _towline_out='' _towline_job='' _towline_shell=''
 declare -g _towline_last_id=0 _towline_line=''
 declare -ga _towline_queue=() _towline_fields=()
-# What towline_send has kept, the requests whose answers come as events, and the process that writes.
+# What towline_send has kept, the requests whose answers arrive as events, and the process that writes.
 declare -g _towline_batch='' _towline_writer=''
 declare -gA _towline_asked=()
 declare -g _towline_text=''
@@ -309,7 +309,7 @@ towline_follow() {
         fi
         "$callback" || true
     done
-    # What had ended before, and was not heard of yet.
+    # Those that ended before this call.
     while towline_event 0 || { status=$? && false; }; do "$callback" || true; done
     ((status != 2 && failures == 0))
 }
@@ -344,7 +344,7 @@ towline_flush() {
     _towline_writer=$! _towline_batch=''
 }
 
-# Sends a request and reads until its answer; events that come before it wait in the queue.
+# Sends a request and reads until its answer; events before it are queued.
 towline_call() {
     local id pair
     _towline_reset
@@ -451,8 +451,8 @@ _towline_target() {
     towline_call "$method" "${params[@]}"
 }
 
-# Takes the event in _towline_fields into the queue, or the answer that comes as one. Of one download's progress only the
-# newest stays.
+# Queues the event in _towline_fields, or the answer to a request of towline_send. Only the newest progress of a download
+# stays.
 _towline_enqueue() {
     local method=${_towline_fields[1]} id=${_towline_fields[2]}
     if [[ ${_towline_fields[0]} == answer ]]; then
@@ -474,7 +474,7 @@ _towline_enqueue() {
         _towline_progress_mark[$id]=$((++_towline_marks))
         _towline_queue[_towline_tail++]="mark $_towline_marks $id"
     else
-        # It tells what the progress before it told.
+        # It includes what the progress before it reported.
         if [[ -n $id ]]; then unset "_towline_progress[$id]" "_towline_progress_mark[$id]"; fi
         _towline_queue[_towline_tail++]=$_towline_line
     fi
@@ -485,10 +485,10 @@ _towline_enqueue() {
     fi
 }
 
-# Puts the next message into _towline_line. 1 when none came within the seconds given, 2 when the service has ended.
+# Puts the next message into _towline_line. 1 if there is none within the seconds given, 2 if the service has ended.
 #
-# A read with a time limit may lose what comes just as its time is up, and bash may not survive a trap that meets one. So
-# this waits without reading: it asks whether there is something, sleeps a little until there is, and then reads the line.
+# A read with a time limit can lose data that arrives just as the time is up, and a trap during one can crash bash. So this
+# polls: it sleeps a little until there is something, and then reads the line.
 _towline_read() {
     local limit=$1 ms_left=0 ms=5
     if [[ -n $limit ]]; then
