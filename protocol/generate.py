@@ -27,24 +27,24 @@ MAX_INTEGER = 9_007_199_254_740_991
 
 #: what `x-limits` and `info` call a limit, in words
 LIMITS = {
-    "messageBytes": "bytes of one message, its newline or header block left out",
+    "messageBytes": "bytes of one message, without its newline or header block",
     "urlBytes": "bytes of a `url`",
-    "pathBytes": "bytes of a `path` or `directory`, as given and once absolute",
-    "headersBytes": "bytes of all `headers`, counted as they travel: name, value and four more each",
+    "pathBytes": "bytes of a `path` or `directory`, as given and as absolute path",
+    "headersBytes": "bytes of all `headers`: name, value and four more for each",
     "headers": "entries of one `headers`",
     "userAgentBytes": "bytes of a `userAgent`",
     "metadataBytes": "bytes of `metadata` as compact JSON",
-    "fileNameBytes": "bytes of a file name; the suffix `.towline` of its partial file comes on top",
+    "fileNameBytes": "bytes of a file name, without the suffix `.towline` of its partial file",
     "resumeDataBytes": "bytes of a `resumeData`",
     "idBytes": "bytes of a download's `id`",
     "requestIdBytes": "bytes of a request's `id` or a `workDoneToken` that is a string",
     "ids": "entries of one `ids`",
-    "nesting": "arrays and objects within one another",
+    "nesting": "depth of arrays and objects inside each other",
     "elements": "values in the arrays and objects of one message",
     "batch": "messages of one batch",
-    "subscriptions": "subscriptions at a time",
-    "waits": "requests `wait` at a time",
-    "waitedIds": "downloads that they name in all",
+    "subscriptions": "subscriptions at the same time",
+    "waits": "`wait` requests at the same time",
+    "waitedIds": "downloads that all `wait` requests name together",
 }
 
 
@@ -236,7 +236,7 @@ def events(document: JSON) -> JSON:
 
 
 def errors(document: JSON) -> JSON:
-    """The `error` of an answer. Other codes and kinds may come; those that are listed stay as they are."""
+    """The `error` of an answer. Later versions may add codes and kinds; listed ones do not change."""
     kinds = [error["kind"] for error in document["x-errors"]]
     rules = []
     for error in document["x-errors"]:
@@ -251,7 +251,7 @@ def errors(document: JSON) -> JSON:
         "type": "object",
         "properties": {
             "kind": {"type": "string", "description": "The stable key.", "examples": kinds},
-            "retryable": {"type": "boolean", "description": "The same request may succeed later."},
+            "retryable": {"type": "boolean", "description": "True if the same request may succeed later."},
         },
         "required": ["kind", "retryable"],
     }
@@ -300,7 +300,7 @@ def kind(schema: JSON) -> str:
     if "anyOf" in schema:
         shapes = schema["anyOf"]
         if component_name(shapes[0]) and "enum" in components[component_name(shapes[0]) or ""]:
-            # Another word may come; versioning.md says so once for all of them.
+            # Later versions may add words; versioning.md says so once for all.
             shapes = [s for s in shapes if s != {"type": "string"}]
         return " or ".join(kind(s) for s in shapes)
     if "const" in schema:
@@ -385,7 +385,7 @@ def check_names(document: JSON, page: str) -> None:
 
 
 def filled(document: JSON, page: str) -> str:
-    """The page with the tables between its markers made anew."""
+    """The page with the tables between its markers generated again."""
     makers = {
         "methods": lambda _: methods_table(document),
         "limits": lambda _: limits_table(document),

@@ -66,24 +66,24 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
     /// What it means, in one line.
     package var meaning: String {
         switch self {
-        case .parseError: "The message is not JSON, or not JSON that is taken here."
+        case .parseError: "The message is not JSON, or breaks a rule for JSON here, such as distinct keys."
         case .invalidRequest: "The message is JSON, but not a JSON-RPC 2.0 request."
         case .messageTooLarge: "The message is longer than \(FrameLimits.messageByteCount) bytes; it was skipped."
         case .methodNotFound: "There is no such method."
         case .invalidParams: "A parameter is missing, unknown, of the wrong type or out of range."
-        case .internalError: "The service has a defect, or met something that it does not know."
+        case .internalError: "The service has a bug, or met a condition that it does not know."
         case .requestCancelled: "The client cancelled the request with $/cancelRequest."
         case .downloadNotFound: "There is no download with this id."
         case .invalidState: "The download's state does not allow this."
-        case .destinationConflict: "The destination exists, or another download holds it."
+        case .destinationConflict: "The destination exists, or another download uses it, or its directory is missing."
         case .idConflict: "The id belongs to a download that was started with other parameters."
         case .unsupportedUrl: "The URL is malformed, or its scheme is not http or https."
-        case .limitExceeded: "Something is longer or more than its limit, which data.limit names."
-        case .permissionDenied: "The system, or --root, does not let the service write there."
+        case .limitExceeded: "A limit is exceeded; data.limit names it."
+        case .permissionDenied: "The system or --root does not allow writing there."
         case .storageFailure: "The state store or the disk failed."
-        case .lockedElsewhere: "A process that is alive owns the download."
-        case .cursorExpired: "The cursor is of another list, or the revision of changedSince is too old."
-        case .shuttingDown: "The service is about to exit and takes no more requests."
+        case .lockedElsewhere: "Another running process owns the download."
+        case .cursorExpired: "The cursor belongs to another list, or the revision in changedSince is too old."
+        case .shuttingDown: "The service is about to exit and accepts no more requests."
         case .resumeDataUnusable: "The partial file of the resume data cannot be taken over; data.reason says why."
         }
     }
@@ -91,27 +91,27 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
     /// What a client should do, in one line.
     package var advice: String {
         switch self {
-        case .parseError: "Send one JSON value a line, as UTF-8, with distinct keys."
-        case .invalidRequest: "Send jsonrpc \"2.0\", a method and an id, and nothing else but params."
+        case .parseError: "Send one JSON value per line, in UTF-8, with distinct keys."
+        case .invalidRequest: "Send only jsonrpc \"2.0\", a method, an id and params."
         case .messageTooLarge: "Split the request."
         case .methodNotFound: "Compare with rpc.discover; the service may be older than the client."
-        case .invalidParams: "Mend the parameter that the message names."
-        case .internalError: "Report it with the service's log; ask for the download's state before trying again."
-        case .requestCancelled: "Nothing; what the request had already done stays done."
+        case .invalidParams: "Correct the parameter that the message names."
+        case .internalError: "Report it with the service's log; read the download's state before you try again."
+        case .requestCancelled: "Do nothing; what the request already changed stays changed."
         case .downloadNotFound: "Drop the id; it may have been removed."
-        case .invalidState: "Get the download and act on the state that it has now."
+        case .invalidState: "Get the download and act on its current state."
         case .destinationConflict: "Choose another path, or another ifExists."
         case .idConflict:
             "Choose another id, or send the parameters of the first start; data.differs names what differs."
-        case .unsupportedUrl: "Mend the URL."
+        case .unsupportedUrl: "Correct the URL."
         case .limitExceeded: "Stay within the limit."
         case .permissionDenied: "Choose another path, or change its permissions."
-        case .storageFailure: "Try again; if it stays, look at the disk and the service's log."
-        case .lockedElsewhere: "Ask the process that owns it, or wait until it ends."
+        case .storageFailure: "Try again; if it keeps failing, check the disk and the service's log."
+        case .lockedElsewhere: "Use the process that owns it, or wait until that exits."
         case .cursorExpired: "List again without the parameter that data.path names."
-        case .shuttingDown: "Start the service anew and send the request again."
+        case .shuttingDown: "Start the service again and repeat the request."
         case .resumeDataUnusable:
-            "partialInUse: pause or end the download that has it, try again; otherwise start without resumeData."
+            "partialInUse: pause or cancel the download that uses the file, then try again; otherwise start without resumeData."
         }
     }
 }

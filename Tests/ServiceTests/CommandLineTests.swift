@@ -45,7 +45,7 @@ import Testing
         (["--nope"], "unknown option '--nope'"),
         (["--framng=line"], "unknown option '--framng': did you mean '--framing'?"),
         (["-h"], "unknown option '-h'"),
-        (["file"], "unexpected argument 'file': messages come on standard input"),
+        (["file"], "unexpected argument 'file': messages are read from standard input"),
         (["--state-dir"], "option '--state-dir' needs a value: DIR"),
         (["--state-dir="], "option '--state-dir' needs a directory, got ''"),
         (["--stdio=1"], "option '--stdio' takes no value"),

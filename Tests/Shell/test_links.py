@@ -84,7 +84,7 @@ def test_another_path_is_another_download(shell: Shell, server: ScriptedServer) 
     server.add("/2/a.bin", DATA)
     done = shell.get("-o", "a.bin", server.url("/2/a.bin?x"))
     assert (done.returncode, done.stdout) == (1, "")
-    assert "holds the destination" in done.stderr
+    assert "uses the destination" in done.stderr
 
 
 def test_two_queries_of_one_command_are_two_downloads(shell: Shell, server: ScriptedServer) -> None:

@@ -25,7 +25,7 @@ package enum CommandLineParser {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             guard argument.hasPrefix("-") else {
-                throw UsageError("unexpected argument '\(argument)': messages come on standard input")
+                throw UsageError("unexpected argument '\(argument)': messages are read from standard input")
             }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
@@ -62,7 +62,7 @@ package enum CommandLineParser {
         Option(
             name: "--app",
             valueName: "NAME",
-            help: "keep this application's downloads apart (default: default)"
+            help: "name of the application; each has its own downloads (default: default)"
         ) { options, value throws(UsageError) in
             guard Limits.isDownloadID(value) else {
                 throw UsageError("option '--app' needs 1 to 64 letters, digits, '.', '_' or '-', got '\(value)'")
@@ -72,30 +72,30 @@ package enum CommandLineParser {
         Option(
             name: "--state-dir",
             valueName: "DIR",
-            help: "where records are kept (default: <XDG state home>/towline/NAME)"
+            help: "where the state is stored (default: <XDG state home>/towline/NAME)"
         ) { options, value throws(UsageError) in options.stateDirectory = try path(value, of: "--state-dir") },
         Option(
             name: "--root",
             valueName: "DIR",
-            help: "write files in this directory only; may be given several times"
+            help: "write files in this directory only; can be given several times"
         ) { options, value throws(UsageError) in options.roots.append(try path(value, of: "--root")) },
         Option(
             name: "--framing",
             valueName: "auto|line|header",
-            help: "how messages are framed (default: auto, the first line tells)"
+            help: "framing of messages (default: auto, detected from the first line)"
         ) { options, value throws(UsageError) in options.framing = try choice(value, of: "--framing") },
         Option(
             name: "--on-host-exit",
             valueName: "finish|suspend",
-            help: "what becomes of running downloads when the host goes"
+            help: "what to do with unfinished downloads when the host exits"
         ) { options, value throws(UsageError) in options.hostExitPolicy = try choice(value, of: "--on-host-exit") },
-        Option(name: "--resume-on-start", help: "go on with interrupted downloads at once") { options, _ in
+        Option(name: "--resume-on-start", help: "resume interrupted downloads at start") { options, _ in
             options.resumesOnStart = true
         },
         Option(
             name: "--clientProcessId",
             valueName: "PID",
-            help: "treat the end of this process as the host's end"
+            help: "process id of the host; its exit counts as the host's exit"
         ) { options, value throws(UsageError) in
             guard let id = Int64(value), id > 0 else {
                 throw UsageError("option '--clientProcessId' needs a process id, got '\(value)'")
@@ -104,7 +104,7 @@ package enum CommandLineParser {
         },
         Option(
             name: "--proxy-from-environment",
-            help: "use the proxies of http_proxy, https_proxy, all_proxy, no_proxy"
+            help: "use http_proxy, https_proxy, all_proxy and no_proxy"
         ) { options, _ in options.usesEnvironmentProxies = true },
         Option(name: "--allow-network-state", help: "accept a state directory on a network file system") {
             options, _ in options.allowsNetworkState = true
@@ -112,7 +112,7 @@ package enum CommandLineParser {
         Option(
             name: "--tls-key-log",
             valueName: "FILE",
-            help: "write what decrypts the TLS connections (SSLKEYLOGFILE is not heeded)"
+            help: "append the keys that decrypt TLS connections (SSLKEYLOGFILE is ignored)"
         ) { options, value throws(UsageError) in
             if value.isEmpty { throw UsageError("option '--tls-key-log' needs a file, got ''") }
             options.tlsKeyLogPath = value
@@ -120,12 +120,12 @@ package enum CommandLineParser {
         Option(
             name: "--log-level",
             valueName: "error|warn|info|debug",
-            help: "what goes to standard error (default: warn, or $TOWLINE_LOG)"
+            help: "level of the log on standard error (default: warn, or $TOWLINE_LOG)"
         ) { options, value throws(UsageError) in options.logLevel = try choice(value, of: "--log-level") },
-        Option(name: "--log-format", valueName: "text|json", help: "how it is written (default: text)") {
+        Option(name: "--log-format", valueName: "text|json", help: "format of the log (default: text)") {
             options, value throws(UsageError) in options.logFormat = try choice(value, of: "--log-format")
         },
-        Option(name: "--stdio", help: "accepted for editors; always so") { _, _ in },
+        Option(name: "--stdio", help: "accepted for editors; has no effect") { _, _ in },
         Option(name: "--print-openrpc", help: "print the OpenRPC document and exit") { options, _ in
             options.action = .printOpenRPC
         },

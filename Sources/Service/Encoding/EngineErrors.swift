@@ -59,13 +59,13 @@ extension RPCError {
         case .destinationHeld(let path, let id):
             self.init(
                 .destinationConflict,
-                "Download \(quoted(id)) holds the destination: \(oneLine(path))",
+                "Download \(quoted(id)) already uses the destination: \(oneLine(path))",
                 extra: ["path": .string(path), "reason": "held", "id": .string(id)]
             )
         case .directoryMissing(let path):
             self.init(
                 .destinationConflict,
-                "There is no directory \(oneLine(path))",
+                "The directory does not exist: \(oneLine(path))",
                 extra: ["path": .string(path), "reason": "directoryMissing"]
             )
         case .nameTooLong: self.init(error, destinationFrom: "")
@@ -87,12 +87,12 @@ extension RPCError {
         case .cursorExpired: self = .cursorExpired(at: "cursor")
         case .shuttingDown: self = .shuttingDown
         case .storageFailure(let message): self.init(.storageFailure, message)
-        case .internalError(let message): self = .internalError("The service has a defect: \(message).")
+        case .internalError(let message): self = .internalError("The service has a bug: \(message).")
         case .permissionDenied(let path): self = .permissionDenied(path: path)
         case .outsideRoots(let path): self = .outsideRoots(path: path)
         case .lockedElsewhere(let id, let owner):
             let name = owner.map { "Process \($0.id)" } ?? "Another process"
-            let isAsked = owner?.yields == true ? "; it gives it up when it can: try again" : ""
+            let isAsked = owner?.yields == true ? "; it will release it: try again" : ""
             self.init(
                 .lockedElsewhere,
                 "\(name) owns download \(quoted(id))\(isAsked).",
@@ -109,7 +109,7 @@ extension RPCError {
             self.init(error)
             return
         }
-        let expected = isPath ? "at most \(maximum) bytes in all" : "names of at most \(maximum) bytes there"
+        let expected = isPath ? "at most \(maximum) bytes in all" : "file names of at most \(maximum) bytes there"
         let problem = "expected \(expected), the suffix .towline of the partial file included: \(oneLine(path))"
         let parameter = member.isEmpty ? "params" : "params.\(member)"
         let limit = NamedLimit(name: isPath ? "pathBytes" : "fileNameBytes", maximum: Int64(maximum))
@@ -120,20 +120,20 @@ extension RPCError {
     static func cursorExpired(at member: String) -> RPCError {
         let problem =
             member == "cursor"
-            ? "belongs to a list with other states, ids or changedSince, or to another database: list again without it"
-            : "is too old, or a revision of another database: list again without it"
+            ? "belongs to a list with other states, ids or changedSince, or to another database: call list without it"
+            : "is too old, or belongs to another database: call list without it"
         let path = "params.\(member)"
         return RPCError(.cursorExpired, "\(path): \(problem)", extra: ["path": .string(path)])
     }
 
     static func permissionDenied(path: String) -> RPCError {
-        RPCError(.permissionDenied, "May not write: \(oneLine(path))", extra: ["path": .string(path)])
+        RPCError(.permissionDenied, "No permission to write: \(oneLine(path))", extra: ["path": .string(path)])
     }
 
     static func outsideRoots(path: String) -> RPCError {
         RPCError(
             .permissionDenied,
-            "Outside of the directories that --root allows: \(oneLine(path))",
+            "Outside the directories that --root allows: \(oneLine(path))",
             extra: ["path": .string(path)]
         )
     }
@@ -142,11 +142,11 @@ extension RPCError {
 extension ResumeDataProblem {
     fileprivate var meaning: String {
         switch self {
-        case .partialMissing: "its partial file is gone (used before, finished or deleted)"
-        case .partialReplaced: "another file has the name of its partial file"
-        case .partialInUse: "a process has its partial file open"
-        case .otherFileSystem: "the destination is on another file system than its partial file"
-        case .unproven: "this user has not exported it on this machine"
+        case .partialMissing: "its partial file does not exist (already used, finished or deleted)"
+        case .partialReplaced: "its partial file was replaced by another file"
+        case .partialInUse: "another download has its partial file open"
+        case .otherFileSystem: "the destination and its partial file are on different file systems"
+        case .unproven: "it was not exported by this user on this machine"
         }
     }
 }

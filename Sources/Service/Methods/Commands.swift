@@ -6,19 +6,19 @@ internal import RPC
 extension MethodDescription {
     static let pause = command(
         .pause,
-        "Pauses downloads; what is there stays.",
-        all: "All that are not final."
+        "Pauses downloads; received bytes are kept.",
+        all: "All downloads that are not in a final state."
     )
     static let resume = command(
         .resume,
-        "Lets paused, waiting or failed downloads go on.",
-        all: "All that are not final."
+        "Resumes paused, waiting or failed downloads.",
+        all: "All downloads that are not in a final state."
     )
     static let cancel = command(
         .cancel,
-        "Gives downloads up for good.",
-        all: "All that are not final.",
-        also: [Member("deletePartial", .boolean, "Delete what is there.", defaultValue: true)]
+        "Cancels downloads; they cannot be resumed.",
+        all: "All downloads that are not in a final state.",
+        also: [Member("deletePartial", .boolean, "Delete the partial file.", defaultValue: true)]
     )
 
     private static func command(

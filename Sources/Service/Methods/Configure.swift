@@ -6,28 +6,29 @@ internal import RPC
 extension MethodDescription {
     static let configure = MethodDescription(
         name: "configure",
-        summary: "Sets what holds for this process, and tells what is in force.",
+        summary: "Changes settings of this process, and returns all of them.",
         kind: .change,
         parameters: [
             Member(
-                "maxActive", .integer(1...10_000), "Downloads that run at a time.",
+                "maxActive", .integer(1...10_000), "Downloads that are active at the same time.",
                 initialValue: .integer(Int64(EngineSettings().maxActive))
             ),
             Member(
-                "maxActivePerHost", .integer(1...10_000), "Of those, from one host.",
+                "maxActivePerHost", .integer(1...10_000), "The same, for one server.",
                 initialValue: .integer(Int64(EngineSettings().maxActivePerHost))
             ),
             Member(
-                "progressIntervalMs", Parameter.progressIntervalMs, "How often progress is told at most.",
+                "progressIntervalMs", Parameter.progressIntervalMs,
+                "Shortest time between two progress events of a download.",
                 initialValue: .integer(Parameter.progressIntervalMilliseconds)
             ),
             Member(
                 "defaults",
                 .component(
                     Component(
-                        "Defaults", "What start takes where it says nothing.",
+                        "Defaults", "Defaults for parameters that start leaves out.",
                         .object(Parameter.defaults, isClosed: true))),
-                "What start takes where it says nothing; downloads that exist keep theirs."
+                "Defaults for parameters that start leaves out; existing downloads keep theirs."
             ),
         ],
         resultName: "settings",

@@ -6,7 +6,7 @@ internal import RPC
 extension MethodDescription {
     static let export = MethodDescription(
         name: "export",
-        summary: "Gives what start needs to go on with a download in another process, with another state directory.",
+        summary: "Returns resume data: start uses it to continue the download in another state directory.",
         kind: .read,
         parameters: [Parameter.oneID],
         resultName: "exported",
@@ -18,7 +18,7 @@ extension MethodDescription {
                         .always(
                             "resumeData",
                             Parameter.resumeData,
-                            "To be handed back unchanged; holds no header, userinfo or query."
+                            "Pass it to start unchanged; it contains no header, userinfo or query."
                         )
                     ],
                     isClosed: false

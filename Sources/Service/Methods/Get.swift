@@ -5,7 +5,7 @@ internal import RPC
 extension MethodDescription {
     static let get = MethodDescription(
         name: "get",
-        summary: "Reads one download.",
+        summary: "Returns one download.",
         kind: .read,
         parameters: [Parameter.oneID],
         resultName: "found",

@@ -7,7 +7,7 @@ internal import RPC
 extension MethodDescription {
     static let info = MethodDescription(
         name: "info",
-        summary: "Tells what the service is and can do.",
+        summary: "Returns version, capabilities and limits of the service.",
         kind: .read,
         resultName: "info",
         result: .component(Components.info),
@@ -16,7 +16,7 @@ extension MethodDescription {
 
     static let ping = MethodDescription(
         name: "ping",
-        summary: "Answers.",
+        summary: "Does nothing; an answer shows that the service runs.",
         kind: .read,
         isAnswerSmall: true,
         resultName: "nothing",
@@ -26,7 +26,7 @@ extension MethodDescription {
 
     static let discover = MethodDescription(
         name: "rpc.discover",
-        summary: "Answers this document.",
+        summary: "Returns this document.",
         kind: .read,
         resultName: "document",
         result: .component(Component("OpenRpcDocument", "This document.", .object([], isClosed: false))),

@@ -6,29 +6,32 @@ internal import RPC
 extension MethodDescription {
     /// What `initialize` knows, at the top or in `initializationOptions`; it takes anything else.
     fileprivate static let initializeOptions: [Member] = [
-        Member("events", Parameter.eventSelection, "What to tell unasked of downloads.", defaultValue: "all"),
         Member(
-            "progressIntervalMs", Parameter.progressIntervalMs, "How often at most.",
+            "events", Parameter.eventSelection, "Which events to send for downloads of this session.",
+            defaultValue: "all"),
+        Member(
+            "progressIntervalMs", Parameter.progressIntervalMs,
+            "Shortest time between two progress events of a download.",
             defaultValue: .integer(Parameter.progressIntervalMilliseconds)),
         Member(
             "resumeInterrupted",
             .boolean,
-            "Go on with what a dead process left behind.",
+            "Resume downloads that an exited process left interrupted.",
             defaultValue: false
         ),
         Member(
             "processId",
             .nullable(.integer(-1...Int64(Int32.max))),
-            "The host's process, if it is there now: its end is taken for the host's."
+            "Process id of the host. If it runs now, its exit counts as the host's exit."
         ),
     ]
 
     static let initialize = MethodDescription(
         name: "initialize",
-        summary: "Begins a session as the Language Server Protocol does; not needed.",
+        summary: "Begins a session as in the Language Server Protocol; optional.",
         kind: .lifecycle,
         parameters: initializeOptions + [
-            Member("initializationOptions", .anything, "Where editors put what is meant for the service.")
+            Member("initializationOptions", .anything, "Where editors put options for the service.")
         ],
         takesUnknownParameters: true,
         resultName: "info",

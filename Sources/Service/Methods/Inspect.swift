@@ -6,7 +6,7 @@ internal import RPC
 extension MethodDescription {
     static let inspect = MethodDescription(
         name: "inspect",
-        summary: "Tells a download's trail: redirects, validators, ranges, attempts, timings; secrets are left out.",
+        summary: "Returns a download's history: redirects, validators, ranges, attempts, timings; without secrets.",
         kind: .read,
         parameters: [Parameter.oneID],
         resultName: "inspection",

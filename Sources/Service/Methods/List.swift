@@ -6,7 +6,7 @@ internal import RPC
 extension MethodDescription {
     static let list = MethodDescription(
         name: "list",
-        summary: "Reads downloads page by page, in an order that stays while things change.",
+        summary: "Returns downloads page by page, in an order that changes do not affect.",
         kind: .read,
         parameters: [
             Member(
@@ -18,16 +18,16 @@ extension MethodDescription {
             Member(
                 "fields",
                 .array(of: .component(Words.downloadField), counts: 1...100),
-                "Only these members; id always comes along."
+                "Only these members; id is always included."
             ),
-            Member("changedSince", .count, "Only what changed after this revision; removals are told too."),
+            Member("changedSince", .count, "Only downloads changed after this revision; removed lists removed ones."),
             Member(
                 "limit",
                 .integer(1...Int64(Limits.listPageCount)),
-                "How many at most; a page of long entries ends earlier.",
+                "Entries of a page at most; a page of long entries has fewer.",
                 defaultValue: .integer(Int64(Limits.listPageDefaultCount))
             ),
-            Member("cursor", .string(TextRule(1...1_024)), "The nextCursor of the page before."),
+            Member("cursor", .string(TextRule(1...1_024)), "The nextCursor of the previous page."),
         ],
         resultName: "page",
         result: .component(
@@ -35,12 +35,14 @@ extension MethodDescription {
                 "ListResult", "A page of downloads.",
                 .object(
                     [
-                        .always("downloads", .array(of: .component(Components.download), counts: 0...100), "The page."),
+                        .always(
+                            "downloads", .array(of: .component(Components.download), counts: 0...100),
+                            "The downloads of this page."),
                         .always("removed", .array(of: .text, counts: 0...10_000), "Ids removed after changedSince."),
-                        .always("nextCursor", .nullable(.text), "What continues; null on the last page."),
-                        .always("revision", .count, "The revision that the page shows: the next changedSince."),
-                        .always("session", .text, "Whose seq it is."),
-                        .always("seq", .count, "The page contains all changed events up to this one."),
+                        .always("nextCursor", .nullable(.text), "Cursor of the next page; null on the last page."),
+                        .always("revision", .count, "Revision of this page; use it as the next changedSince."),
+                        .always("session", .text, "The session that seq belongs to."),
+                        .always("seq", .count, "The page includes all events up to this one."),
                     ],
                     isClosed: false
                 ))),

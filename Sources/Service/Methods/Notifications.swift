@@ -8,8 +8,8 @@ extension NotificationDescription {
         summary: "A download's state, reason or phase changed, its path became known, or it was updated.",
         direction: .toClient,
         parameters: [
-            .always("session", .text, "Whose seq it is."),
-            .always("seq", .count, "Grows with every changed and removed event of the session."),
+            .always("session", .text, "The session that seq belongs to."),
+            .always("seq", .count, "Number of the event in its session: changed and removed are counted."),
             .always("download", .component(Components.download), "As it is now."),
         ]
     )
@@ -19,20 +19,20 @@ extension NotificationDescription {
         summary: "A download's record was removed.",
         direction: .toClient,
         parameters: [
-            .always("session", .text, "Whose seq it is."),
-            .always("seq", .count, "Grows with every changed and removed event of the session."),
-            .always("id", .text, "Which."),
-            .always("revision", .nullable(.count), "That of the removal; null when another process removed it."),
+            .always("session", .text, "The session that seq belongs to."),
+            .always("seq", .count, "Number of the event in its session: changed and removed are counted."),
+            .always("id", .text, "Id of the download."),
+            .always("revision", .nullable(.count), "Revision of the removal; null if another process removed it."),
         ]
     )
 
     static let progress = NotificationDescription(
         name: "progress",
-        summary: "Bytes came; told at most once per interval, and not after the final changed.",
+        summary: "Bytes were received; sent at most once per interval, and never after the final changed.",
         direction: .toClient,
         parameters: [
-            .always("session", .text, "Whose seq it is."),
-            .always("seq", .count, "Of the last numbered event before it."),
+            .always("session", .text, "The session that seq belongs to."),
+            .always("seq", .count, "seq of the last changed or removed event before this one."),
         ] + progressMembers.compactMap { name in Components.downloadMembers.first { $0.name == name } }
     )
 
@@ -43,47 +43,47 @@ extension NotificationDescription {
 
     static let eventsLost = NotificationDescription(
         name: "eventsLost",
-        summary: "The client read too slowly and these changed events are lost: list again.",
+        summary: "The client read too slowly and these events were dropped: call list.",
         direction: .toClient,
         parameters: [
-            .always("session", .text, "Whose seq it is."),
-            .always("fromSeq", .count, "The first that is lost."),
-            .always("toSeq", .count, "The last that is lost."),
+            .always("session", .text, "The session that seq belongs to."),
+            .always("fromSeq", .count, "First dropped event."),
+            .always("toSeq", .count, "Last dropped event."),
         ]
     )
 
     static let workDoneProgress = NotificationDescription(
         name: "$/progress",
-        summary: "How a wait with a workDoneToken goes, as in the Language Server Protocol.",
+        summary: "Progress of a wait with a workDoneToken, as in the Language Server Protocol.",
         direction: .toClient,
         parameters: [
             .always(
-                "token", Parameter.token, "The token."),
+                "token", Parameter.token, "The workDoneToken of the wait."),
             .always(
                 "value",
                 .component(
                     Component(
-                        "WorkDoneProgressValue", "How a wait goes.",
+                        "WorkDoneProgressValue", "Progress of a wait.",
                         .object(
                             [
-                                .always("kind", .component(Words.workDoneKind), "Where it stands."),
-                                Member("title", .text, "With begin."),
-                                Member("message", .text, "In words."),
-                                Member("percentage", .integer(0...100), "If the length is known."),
+                                .always("kind", .component(Words.workDoneKind), "Stage of the wait."),
+                                Member("title", .text, "Only with begin."),
+                                Member("message", .text, "Text for people."),
+                                Member("percentage", .integer(0...100), "If the size is known."),
                                 Member(
                                     "cancellable", .boolean,
-                                    "With begin: $/cancelRequest and window/workDoneProgress/cancel end the wait."),
+                                    "Only with begin: $/cancelRequest and window/workDoneProgress/cancel end the wait."),
                             ],
                             isClosed: false
                         ))),
-                "How it goes."
+                "The progress."
             ),
         ]
     )
 
     static let initialized = NotificationDescription(
         name: "initialized",
-        summary: "The client has read the answer to initialize; without effect.",
+        summary: "The client has read the answer to initialize; has no effect.",
         direction: .toService,
         takesUnknownParameters: true,
         handle: { _, _, _ in }
@@ -91,7 +91,7 @@ extension NotificationDescription {
 
     static let exit = NotificationDescription(
         name: "exit",
-        summary: "Ends the process, once background downloads have settled: with 0 after shutdown, else with 1.",
+        summary: "Ends the process, with status 0 after shutdown, else 1; background downloads are settled first.",
         direction: .toService,
         takesUnknownParameters: true,
         handle: { session, _, engine in
@@ -101,13 +101,13 @@ extension NotificationDescription {
 
     static let cancelRequest = NotificationDescription(
         name: "$/cancelRequest",
-        summary: "The client does not want the answer to a wait any more; it is answered with an error at once.",
+        summary: "Cancels a wait, which is answered with requestCancelled at once.",
         direction: .toService,
         parameters: [
             Member(
                 "id",
                 .component(Envelope.requestID),
-                "The request's id.",
+                "Id of the wait request.",
                 isRequired: true
             )
         ],
@@ -121,7 +121,7 @@ extension NotificationDescription {
 
     static let cancelWorkDone = NotificationDescription(
         name: "window/workDoneProgress/cancel",
-        summary: "The client does not want the answer to the wait with this workDoneToken; as $/cancelRequest.",
+        summary: "Cancels the wait with this workDoneToken, as $/cancelRequest does.",
         direction: .toService,
         parameters: [Member("token", Parameter.token, "The wait's workDoneToken.", isRequired: true)],
         takesUnknownParameters: true,

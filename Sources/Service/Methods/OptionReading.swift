@@ -20,7 +20,7 @@ extension DownloadOptions {
         let given = object.members.map { HeaderField($0.key, $0.value.string ?? "") }
         for (index, field) in given.enumerated() {
             if given[..<index].contains(where: { $0.name.equalsIgnoringASCIICase(field.name) }) {
-                throw .parameter(path, "holds one header twice, in different case")
+                throw .parameter(path, "contains the same header twice, in different case")
             }
         }
         headers.removeAll { old in given.contains { $0.name.equalsIgnoringASCIICase(old.name) } }

@@ -5,14 +5,14 @@ internal import RPC
 extension MethodDescription {
     static let remove = MethodDescription(
         name: "remove",
-        summary: "Forgets a download in a final state.",
+        summary: "Deletes the record of a download in a final state.",
         kind: .change,
         parameters: [
             Parameter.oneID,
             Member(
                 "deleteFile",
                 .boolean,
-                "Delete the finished file too, if it still is the one that was downloaded.",
+                "Also delete the finished file, if it is still the downloaded one.",
                 defaultValue: false
             ),
         ],

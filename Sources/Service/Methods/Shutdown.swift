@@ -5,13 +5,13 @@ internal import RPC
 extension MethodDescription {
     static let shutdown = MethodDescription(
         name: "shutdown",
-        summary: "Brings the work to an end; answered when all is safe on disk.",
+        summary: "Ends all work; answered when everything is stored on disk.",
         kind: .lifecycle,
         parameters: [
             Member(
                 "mode",
                 .component(Words.shutdownMode),
-                "suspend: keep for later, but for background downloads; finish: first let all settle; cancel: give up.",
+                "suspend: stop downloads, except background ones, to resume later; finish: first wait until all are settled; cancel: cancel all.",
                 defaultValue: "suspend"
             )
         ],

@@ -12,46 +12,48 @@ extension MethodDescription {
             Member(
                 "url",
                 Parameter.url,
-                "What to download: http or https. Required unless resumeData holds all of it."
+                "What to download: http or https. Required unless resumeData contains the whole URL."
             ),
-            Member("path", Parameter.path, "The finished file; relative to the service's working directory."),
-            Member("directory", Parameter.path, "Where a file goes whose name the response suggests."),
+            Member("path", Parameter.path, "Path of the finished file; relative to the service's working directory."),
+            Member("directory", Parameter.path, "Directory for a file whose name the response suggests."),
             Member(
                 "fileName", .string(TextRule(1...maxFileNameByteCount, limit: "fileNameBytes")),
-                "The name in that directory."),
-            Member("id", Parameter.id, "The client's own id; makes the request safe to repeat."),
+                "Name of the file in directory."),
+            Member("id", Parameter.id, "An id that the client chooses; makes the request safe to repeat."),
             Member("checksum", .component(Components.checksum), "The digest that the finished file must have."),
             Member(
                 "ifExists",
                 .component(Words.ifExists),
-                "What to do when the destination is taken.",
+                "What to do if the destination exists.",
                 defaultValue: "error"
             ),
             Member(
                 "onChange",
                 .component(Words.onChange),
-                "What to do when the server's file has changed since a part of it was fetched.",
+                "What to do if the server's file changed after a part of it was received.",
                 defaultValue: "restart"
             ),
             Member(
                 "resumePolicy",
                 .component(Words.resumePolicy),
-                "How much proof a resume needs.",
+                "How much proof a resume needs that the file is the same.",
                 defaultValue: "strict"
             ),
             Member(
                 "resumeData",
                 Parameter.resumeData,
-                "What export gave: its bytes are taken over; once."
+                "The text from export; continues with its partial file. Can be used once."
             ),
-            Member("maxFileBytes", .count, "Fail rather than fetch a longer file; without it any length is taken."),
-            Member("priority", .integer(Limits.priority), "Higher goes first.", defaultValue: 0),
-            Member("startPaused", .boolean, "Make the record only.", defaultValue: false),
-            Member("background", .boolean, "Go on when the host goes.", defaultValue: false),
+            Member("maxFileBytes", .count, "Fail if the file is longer; no limit if left out."),
+            Member("priority", .integer(Limits.priority), "Higher starts first.", defaultValue: 0),
+            Member("startPaused", .boolean, "Only create the record; resume starts the download.", defaultValue: false),
+            Member("background", .boolean, "Continue when the host exits.", defaultValue: false),
             Member(
                 "events", Parameter.eventSelection,
-                "What to tell of this download unasked; what initialize said, else all."),
-            Member("metadata", .anyObject(maxByteCount: Limits.metadataByteCount), "Kept for the client."),
+                "Which events to send for this download; if left out as in initialize, else all."),
+            Member(
+                "metadata", .anyObject(maxByteCount: Limits.metadataByteCount),
+                "The client's own object, stored with the download."),
         ] + Parameter.defaults,
         requiredOneOf: ["url", "resumeData"],
         resultName: "started",
@@ -62,8 +64,8 @@ extension MethodDescription {
                     [
                         .always("download", .component(Components.download), "As it is now."),
                         Components.answerSeq,
-                        .always("created", .boolean, "False when the record was there before."),
-                        .always("resumed", .boolean, "True when an interrupted download goes on."),
+                        .always("created", .boolean, "False if the record existed before."),
+                        .always("resumed", .boolean, "True if an interrupted download continues."),
                     ],
                     isClosed: false
                 ))),
@@ -184,9 +186,9 @@ private func destination(_ params: JSONObject, _ session: Session) throws(RPCErr
     }
     if let path = params["path"]?.string {
         if params["directory"] != nil || fileName != nil {
-            throw .parameter("path", "must not come with directory or fileName")
+            throw .parameter("path", "cannot be combined with directory or fileName")
         }
-        if Paths.namesDirectory(path) { throw .parameter("path", "names a directory; give that as directory") }
+        if Paths.namesDirectory(path) { throw .parameter("path", "names a directory: use directory instead") }
         return .file(path: try file(path, at: "path", session))
     }
     guard let directory = params["directory"]?.string else {

@@ -6,20 +6,20 @@ internal import RPC
 extension MethodDescription {
     static let subscribe = MethodDescription(
         name: "subscribe",
-        summary: "Asks for events besides those of the session's own downloads.",
+        summary: "Requests events of downloads that this session did not start or resume.",
         kind: .change,
         parameters: [
             Member(
                 "events",
                 .array(of: .component(Words.eventName), counts: 1...2),
-                "Which.",
+                "Names of the events.",
                 defaultValue: ["changed", "progress"]
             ),
             Member(
-                "ids", Parameter.ids, "Of which downloads, other processes' too; without it, of all of this process."),
+                "ids", Parameter.ids, "Downloads, also of other processes; if left out, all of this process."),
             Member(
                 "progressIntervalMs", Parameter.progressIntervalMs,
-                "How often at most; without it what initialize or configure said.",
+                "Shortest time between two progress events of a download; if left out as in initialize or configure.",
                 initialValue: .integer(Parameter.progressIntervalMilliseconds)),
         ],
         isAnswerSmall: true,
@@ -29,9 +29,9 @@ extension MethodDescription {
                 "SubscribeResult", "The answer to subscribe.",
                 .object(
                     [
-                        .always("subscription", .text, "What unsubscribe takes."),
-                        .always("session", .text, "Whose seq it is."),
-                        .always("seq", .count, "Of the last event before the answer."),
+                        .always("subscription", .text, "Pass it to unsubscribe."),
+                        .always("session", .text, "The session that seq belongs to."),
+                        .always("seq", .count, "seq of the last event before the answer."),
                     ],
                     isClosed: false
                 ))),
@@ -47,7 +47,7 @@ extension MethodDescription {
             )
             guard let name = session.subscriptions.add(subscription) else {
                 throw .limitExceeded(
-                    "Too many subscriptions at a time.",
+                    "Too many subscriptions at the same time.",
                     name: "subscriptions",
                     maximum: Subscriptions.maxCount
                 )
@@ -64,7 +64,7 @@ extension MethodDescription {
         summary: "Ends a subscription.",
         kind: .change,
         parameters: [
-            Member("subscription", .string(TextRule(1...64)), "What subscribe answered.", isRequired: true)
+            Member("subscription", .string(TextRule(1...64)), "As returned by subscribe.", isRequired: true)
         ],
         isAnswerSmall: true,
         resultName: "nothing",

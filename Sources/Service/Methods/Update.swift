@@ -6,21 +6,21 @@ internal import RPC
 extension MethodDescription {
     static let update = MethodDescription(
         name: "update",
-        summary: "Changes a download that goes on: another source for the same bytes, its priority, its metadata.",
+        summary: "Changes an unfinished download: URL of the same file, headers, priority, metadata.",
         kind: .change,
         parameters: [
             Parameter.oneID,
             Member(
                 "url",
                 Parameter.url,
-                "Where to go on; the bytes held are kept if size and validator agree."
+                "New URL of the same file; received bytes are kept if size and validator match."
             ),
-            Member("headers", .nullable(Parameter.headers), "All request headers from now on; null: none."),
-            Member("priority", .integer(Limits.priority), "Higher goes first."),
+            Member("headers", .nullable(Parameter.headers), "Replaces all request headers; null: none."),
+            Member("priority", .integer(Limits.priority), "Higher starts first."),
             Member(
                 "metadata",
                 .nullable(.anyObject(maxByteCount: Limits.metadataByteCount)),
-                "Kept for the client; null: nothing."
+                "The client's own object, stored with the download; null deletes it."
             ),
         ],
         resultName: "updated",

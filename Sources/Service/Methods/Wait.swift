@@ -7,22 +7,22 @@ internal import RPC
 extension MethodDescription {
     static let wait = MethodDescription(
         name: "wait",
-        summary: "Answers when downloads have ended, or settled: the one request that takes long.",
+        summary: "Answers when downloads are final, or settled; the only request that takes long.",
         kind: .wait,
-        parameters: Parameter.target("All that this session started or resumed.") + [
+        parameters: Parameter.target("All downloads that this session started or resumed.") + [
             Member(
                 "until",
                 .component(Words.waitGoal),
-                "final: completed, failed or canceled; settled: also paused, or waiting for what only people can mend.",
+                "final: completed, failed or canceled; settled: also paused, or waiting until the user acts.",
                 defaultValue: "final"
             ),
             Member(
-                "timeoutMs", .integer(0...31_536_000_000), "When to answer at the latest; without it there is no limit."
+                "timeoutMs", .integer(0...31_536_000_000), "When to answer at the latest; no limit if left out."
             ),
             Member(
                 "workDoneToken",
                 Parameter.token,
-                "Under which $/progress notifications tell how it goes."
+                "Token for $/progress notifications about the wait."
             ),
         ],
         exactlyOneOf: ["id", "ids", "all"],
@@ -39,12 +39,12 @@ private func waitForDownloads(
     _ call: Call,
     _ engine: isolated DownloadEngine
 ) throws(RPCError) {
-    if call.slot != nil { throw .invalidRequest("wait must not be in a batch: its answer would hold up the others.") }
+    if call.slot != nil { throw .invalidRequest("wait must not be in a batch: its answer would delay the others.") }
     let target = try DownloadTarget(params)
     let goal = params["until"]?.string.flatMap(Wait.Goal.init) ?? .final
     let deadline = params["timeoutMs"]?.integer.map { Timespan(milliseconds: $0).after(monotonicNanoseconds()) }
     if session.waits.count >= WaitList.maxCount {
-        throw .limitExceeded("Too many waits at a time.", name: "waits", maximum: WaitList.maxCount)
+        throw .limitExceeded("Too many waits at the same time.", name: "waits", maximum: WaitList.maxCount)
     }
     // What earlier requests start counts among `all`.
     engine.afterEarlierRequests {
@@ -58,7 +58,7 @@ private func waitForDownloads(
             reached = session.downloads.finished
         }
         if session.waits.idCount + ids.count > WaitList.maxIDCount {
-            let message = "Too many downloads are waited for at a time."
+            let message = "Too many downloads are waited for at the same time."
             return session.fail(
                 call, .limitExceeded(message, name: "waitedIds", maximum: WaitList.maxIDCount))
         }

@@ -22,18 +22,18 @@ enum Components {
 
     static let retry = Component(
         "RetryOptions",
-        "When to give up, and how long to wait before trying again.",
+        "When to give up, and how long to wait before a retry.",
         .object(
             [
                 Member(
                     "maxAttempts", .integer(Limits.retryAttemptCount),
-                    "Failures in a row, without a byte gained between them.",
+                    "Consecutive failures, with no byte received between them.",
                     initialValue: .integer(Int64(RetryOptions().maxAttempts))),
                 Member(
-                    "initialDelayMs", .integer(Limits.delayMilliseconds), "The wait before the first new try.",
+                    "initialDelayMs", .integer(Limits.delayMilliseconds), "Delay before the first retry.",
                     initialValue: .integer(RetryOptions().initialDelayMilliseconds)),
                 Member(
-                    "maxDelayMs", .integer(Limits.delayMilliseconds), "Where the waits stop growing.",
+                    "maxDelayMs", .integer(Limits.delayMilliseconds), "Longest delay between retries.",
                     initialValue: .integer(RetryOptions().maxDelayMilliseconds)),
             ],
             isClosed: true
@@ -45,17 +45,17 @@ enum Components {
         "How the current transfer began.",
         .object(
             [
-                .always("mode", .open(Words.transferMode), "From nothing, from what was held, or all anew."),
-                .always("offset", .count, "The byte at which it began."),
+                .always("mode", .open(Words.transferMode), "From zero, from the received bytes, or again from zero."),
+                .always("offset", .count, "Its first byte in the file."),
                 .always(
                     "why",
                     .nullable(.open(Words.transferWhy)),
-                    "Why bytes that were held could not be used; with unchanged, what tells that the file there is the one."
+                    "Why received bytes could not be used; with unchanged: why the existing file is the right one."
                 ),
                 .always(
                     "identity",
                     .nullable(.open(Words.identityProof)),
-                    "What says that the bytes joined are of one file; null when none were."
+                    "Proof that the joined bytes belong to the same file; null if none were joined."
                 ),
             ],
             isClosed: false
@@ -64,72 +64,73 @@ enum Components {
 
     static let transferError = Component(
         "TransferError",
-        "A download's own failure; not an error of a request.",
+        "Why a download failed; not an error of a request.",
         .object(
             [
-                .always("kind", .open(Words.failureKind), "The stable key; more may come."),
+                .always("kind", .open(Words.failureKind), "The stable key; later versions may add more."),
                 .always("message", .text, "One sentence for people."),
-                .always("retryable", .boolean, "True when trying again later, unchanged, may succeed."),
-                .always("httpStatus", .nullable(.integer(0...999)), "The server's status."),
-                .always("curlCode", .nullable(.integer(0...999)), "libcurl's code."),
-                .always("errno", .nullable(.integer(0...9999)), "The system's error number."),
-                .always("holderId", .nullable(.text), "With destinationConflict: who has the name."),
+                .always("retryable", .boolean, "True if the same download may succeed later."),
+                .always("httpStatus", .nullable(.integer(0...999)), "HTTP status of the response."),
+                .always("curlCode", .nullable(.integer(0...999)), "Error code of libcurl."),
+                .always("errno", .nullable(.integer(0...9999)), "Error number of the system."),
+                .always(
+                    "holderId", .nullable(.text), "With destinationConflict: id of the download with this path."),
             ],
             isClosed: false
         )
     )
 
     static let download = Component(
-        "Download", "One download, at one moment.", .object(downloadMembers, isClosed: false))
+        "Download", "A download at one moment.", .object(downloadMembers, isClosed: false))
 
     /// Beside every download that an answer shows.
-    static let answerSeq = Member.always("seq", .count, "Of the last event before the answer.")
+    static let answerSeq = Member.always("seq", .count, "seq of the last event before the answer.")
 
     /// In the order in which they are written; the names are what `list {fields}` takes.
     static let downloadMembers: [Member] = [
-        .always("id", .text, "Given by the client or made by the service."),
-        .always("url", .text, "As given; never a redirect's target."),
-        .always("finalUrl", .nullable(.text), "Where the redirects led."),
-        .always("path", .nullable(.text), "The finished file, absolute; null until named."),
-        .always("partialPath", .nullable(.text), "Where the bytes are until then."),
+        .always("id", .text, "Chosen by the client, or generated by the service."),
+        .always("url", .text, "As given by the client; never a redirect's target."),
+        .always("finalUrl", .nullable(.text), "The URL after redirects."),
+        .always("path", .nullable(.text), "Absolute path of the finished file; null until its name is known."),
+        .always("partialPath", .nullable(.text), "Path of the partial file."),
         .always(
             "keptPaths",
             .array(of: .text, counts: 0...Limits.keptPartialCount),
-            "What is held of versions that the server no longer has, with onChange keepBoth; the oldest first."
+            "Partial files of earlier versions of the server's file, with onChange keepBoth; oldest first."
         ),
-        .always("suggestedFileName", .nullable(.text), "What the response calls the file."),
-        .always("contentType", .nullable(.text), "As received."),
+        .always("suggestedFileName", .nullable(.text), "File name that the response suggests."),
+        .always("contentType", .nullable(.text), "Content-Type as received."),
         .always("state", .open(Words.downloadState), "Treat a value that you do not know as not final."),
         .always("reason", .nullable(.open(Words.stateReason)), "Why it waits or is paused."),
         .always("phase", .nullable(.open(Words.downloadPhase)), "What it does while active."),
-        .always("owner", .open(Words.ownership), "Which process it belongs to."),
-        .always("receivedBytes", .count, "Bytes of the file that are held."),
-        .always("totalBytes", .nullable(.count), "Bytes that the file will have."),
-        .always("transferredBytes", .count, "Body bytes that came over the network in this attempt."),
-        .always("contiguousBytes", .count, "The prefix of the partial file that may be read already."),
+        .always("owner", .open(Words.ownership), "Which process owns it."),
+        .always("receivedBytes", .count, "Bytes of the file that were received."),
+        .always("totalBytes", .nullable(.count), "Size of the finished file."),
+        .always("transferredBytes", .count, "Body bytes received over the network in this attempt."),
+        .always("contiguousBytes", .count, "Bytes at the start of the partial file that can already be read."),
         .always("bytesPerSecond", .nullable(.count), "Averaged over about 5 seconds."),
         .always("etaMs", .nullable(.count), "Milliseconds until the last byte, at this speed."),
-        .always("connections", .count, "Open now."),
-        .always("attempt", .count, "A new one begins whenever bytes have to be fetched again."),
-        .always("resumable", .nullable(.boolean), "Whether the server lets a transfer go on where it stopped."),
+        .always("connections", .count, "Open connections."),
+        .always("attempt", .count, "Number of the attempt; a new one begins when received bytes are discarded."),
+        .always("resumable", .nullable(.boolean), "Whether the server supports resuming."),
         .always(
             "lengthVerified",
             .nullable(.boolean),
-            "False when only the end of the connection told the end of the file."
+            "False if only the end of the connection marked the end of the file."
         ),
         .always("transfer", .nullable(.component(transfer)), "How the current transfer began."),
-        .always("retryAt", .nullable(.time), "When a waiting download tries again."),
-        .always("checksum", .nullable(.component(checksum)), "What the finished file must match."),
+        .always("retryAt", .nullable(.time), "Time of the next retry of a waiting download."),
+        .always("checksum", .nullable(.component(checksum)), "The digest that the finished file must have."),
         .always("error", .nullable(.component(transferError)), "The last failure."),
-        .always("priority", .integer(Limits.priority), "Higher goes first."),
+        .always("priority", .integer(Limits.priority), "Higher starts first."),
         .always("metadata", .nullable(.anyObject(maxByteCount: Limits.metadataByteCount)), "The client's own object."),
         .always("createdAt", .time, "When it was started."),
-        .always("updatedAt", .time, "When its record changed last."),
+        .always("updatedAt", .time, "When its record last changed."),
         .always("completedAt", .nullable(.time), "When the file was complete."),
-        .always("revision", .count, "Grows with every change of any record."),
+        .always("revision", .count, "Increases with every change of any record."),
     ]
 
-    static let nothing = Component("EmptyResult", "Nothing to tell.", .object([], isClosed: false))
+    static let nothing = Component("EmptyResult", "An empty object.", .object([], isClosed: false))
 
     static let targetError = Component(
         "TargetError",
@@ -137,19 +138,21 @@ enum Components {
         .object(
             [
                 .always("id", .text, "The download."),
-                .always("error", .component(Envelope.error), "What its own request would have been answered."),
+                .always("error", .component(Envelope.error), "The error of a request for this download alone."),
             ],
             isClosed: false
         )
     )
 
     static let info = Component(
-        "ServiceInfo", "What the service is and can do.", .object(infoMembers, isClosed: false))
+        "ServiceInfo", "Version, capabilities and limits of the service.", .object(infoMembers, isClosed: false))
 
     private static let serverInfo = Component(
         "ServerInfo",
-        "Name and version, where the Language Server Protocol has them.",
-        .object([.always("name", .text, "towline"), .always("version", .text, "Of the program.")], isClosed: false)
+        "Name and version, as in the Language Server Protocol.",
+        .object(
+            [.always("name", .text, "towline"), .always("version", .text, "Version of the program.")],
+            isClosed: false)
     )
 
     private static let words = Schema.array(of: .text, counts: 0...100)
@@ -159,12 +162,12 @@ enum Components {
         "What this version can do.",
         .object(
             [
-                .always("checksums", words, "Algorithms of checksum."),
-                .always("ifExists", words, "Values of ifExists."),
-                .always("onChange", words, "Values of onChange."),
-                .always("resumePolicies", words, "Values of resumePolicy."),
-                .always("schemes", words, "Of URLs."),
-                .always("events", words, "Events that it sends."),
+                .always("checksums", words, "Algorithms for checksum."),
+                .always("ifExists", words, "Values for ifExists."),
+                .always("onChange", words, "Values for onChange."),
+                .always("resumePolicies", words, "Values for resumePolicy."),
+                .always("schemes", words, "Schemes of URLs."),
+                .always("events", words, "Events that the service sends."),
             ],
             isClosed: false
         )
@@ -172,21 +175,21 @@ enum Components {
 
     private static let infoMembers: [Member] = [
         .always("name", .text, "towline"),
-        .always("version", .text, "Of the program."),
-        .always("protocol", .text, "Of the wire."),
+        .always("version", .text, "Version of the program."),
+        .always("protocol", .text, "Version of the protocol."),
         .always("capabilities", .component(capabilities), "What this version can do."),
-        .always("limits", .map(values: .count, maxCount: 1_000), "Each by its name."),
-        .always("stateDirectory", .text, "Where records are kept."),
-        .always("libraries", .map(values: .text, maxCount: 100), "Versions in use."),
-        .always("processId", .count, "Of the service."),
+        .always("limits", .map(values: .count, maxCount: 1_000), "Limits by name."),
+        .always("stateDirectory", .text, "Where the state is stored."),
+        .always("libraries", .map(values: .text, maxCount: 100), "Versions of the libraries."),
+        .always("processId", .count, "Process id of the service."),
         .always("uptimeMs", .count, "Milliseconds since the session began."),
-        .always("session", .text, "Tells this session's events from another's."),
-        .always("serverInfo", .component(serverInfo), "Name and version, as the Language Server Protocol has them."),
+        .always("session", .text, "Identifies this session in its events."),
+        .always("serverInfo", .component(serverInfo), "Name and version, as in the Language Server Protocol."),
     ]
 
     private static let range = Schema.component(
         Component(
-            "ByteRange", "Bytes of a file.",
+            "ByteRange", "A range of bytes of a file.",
             .object(
                 [.always("from", .count, "The first byte."), .always("to", .count, "The one after the last.")],
                 isClosed: false
@@ -196,18 +199,18 @@ enum Components {
 
     static let inspection = Component(
         "Inspection",
-        "A download's trail; the oldest entries are left out when it is long.",
+        "A download's history; if it is long, the oldest entries are left out.",
         .object(
             [
-                .always("download", .component(download), "As it is now, secrets in URLs replaced."),
-                .always("etag", .nullable(.text), "As received."),
-                .always("lastModified", .nullable(.text), "As received."),
-                .always("consecutiveFailures", .count, "Without a byte gained between them."),
-                .always("wastedBytes", .count, "Fetched and not used."),
-                .always("attempts", .array(of: attempt, counts: 0...1_000), "Requests, the newest last."),
-                .always("hops", .array(of: hop, counts: 0...1_000), "Responses met on the way, the newest last."),
-                .always("durableRanges", .array(of: range, counts: 0...100_000), "Safe from a power cut."),
-                .always("writtenRanges", .array(of: range, counts: 0...100_000), "Safe from the end of the process."),
+                .always("download", .component(download), "As it is now, with secrets in URLs replaced."),
+                .always("etag", .nullable(.text), "ETag as received."),
+                .always("lastModified", .nullable(.text), "Last-Modified as received."),
+                .always("consecutiveFailures", .count, "Failures with no byte received between them."),
+                .always("wastedBytes", .count, "Received but not used."),
+                .always("attempts", .array(of: attempt, counts: 0...1_000), "Requests, newest last."),
+                .always("hops", .array(of: hop, counts: 0...1_000), "Responses, redirects included, newest last."),
+                .always("durableRanges", .array(of: range, counts: 0...100_000), "Survive a power cut."),
+                .always("writtenRanges", .array(of: range, counts: 0...100_000), "Survive a kill of the process."),
             ],
             isClosed: false
         )
@@ -215,13 +218,13 @@ enum Components {
 
     private static let hop = Schema.component(
         Component(
-            "Hop", "A response met on the way.",
+            "Hop", "A response, also a redirect.",
             .object(
                 [
-                    .always("url", .text, "Secrets replaced."),
-                    .always("status", .integer(0...999), "The server's."),
-                    .always("remoteAddress", .nullable(.text), "Where it was."),
-                    .always("at", .time, "When."),
+                    .always("url", .text, "The URL, with secrets replaced."),
+                    .always("status", .integer(0...999), "HTTP status of the response."),
+                    .always("remoteAddress", .nullable(.text), "Address of the server."),
+                    .always("at", .time, "Time of the response."),
                 ],
                 isClosed: false
             )))
@@ -235,12 +238,12 @@ enum Components {
                     .always("endedAt", .nullable(.time), "When it ended."),
                     .always("transfer", .nullable(.component(transfer)), "How it began."),
                     .always("requestedRange", .nullable(.text), "The Range header sent."),
-                    .always("receivedBytes", .count, "Body bytes that came."),
+                    .always("receivedBytes", .count, "Body bytes received."),
                     .always("error", .nullable(.component(transferError)), "Why it failed."),
-                    .always("nameLookupMs", milliseconds, "From the request's start, as those below."),
-                    .always("connectMs", milliseconds, "Connected."),
-                    .always("tlsMs", milliseconds, "TLS agreed."),
-                    .always("firstByteMs", milliseconds, "The first byte came."),
+                    .always("nameLookupMs", milliseconds, "From the start of the request until the name was resolved."),
+                    .always("connectMs", milliseconds, "From the start of the request until connected."),
+                    .always("tlsMs", milliseconds, "From the start of the request until TLS was set up."),
+                    .always("firstByteMs", milliseconds, "From the start of the request until the first byte."),
                 ],
                 isClosed: false
             )))

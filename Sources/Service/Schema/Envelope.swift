@@ -5,17 +5,17 @@ internal import RPC
 enum Envelope {
     static let requestID = Component(
         "RequestId",
-        "Comes back as it was sent.",
+        "Returned as it was sent.",
         .anyOf([.string(TextRule(0...RequestID.maximumByteCount)), .integer(idRange), .number, .null])
     )
 
     static let errorData = Component(
         "ErrorData",
-        "More of an error; members by kind.",
+        "Details of an error; more members depend on kind.",
         .object(
             [
                 .always("kind", .open(Words.errorKind), "The stable key."),
-                .always("retryable", .boolean, "True when the same request may succeed later."),
+                .always("retryable", .boolean, "True if the same request may succeed later."),
             ],
             isClosed: false
         )
@@ -23,12 +23,12 @@ enum Envelope {
 
     static let error = Component(
         "RpcError",
-        "Why a request did nothing.",
+        "Why a request failed.",
         .object(
             [
-                .always("code", .integer(-40_000...40_000), "More may come."),
+                .always("code", .integer(-40_000...40_000), "Later versions may add more."),
                 .always("message", .text, "One sentence for people."),
-                .always("data", .component(errorData), "kind, retryable and more."),
+                .always("data", .component(errorData), "kind, retryable and details."),
             ],
             isClosed: false
         )
@@ -36,11 +36,11 @@ enum Envelope {
 
     static let request = Component(
         "Request",
-        "What a client sends; without id it is never answered.",
+        "What a client sends; without id it gets no answer.",
         .object(
             [
                 version, Member("id", .component(requestID), "Absent in notifications."),
-                .always("method", .text, "Which method."),
+                .always("method", .text, "Name of the method."),
                 Member("params", .object([], isClosed: false), "By name; see x-params of each method."),
             ],
             isClosed: false
@@ -49,10 +49,10 @@ enum Envelope {
 
     static let success = Component(
         "SuccessResponse",
-        "The answer to a request that was done.",
+        "The answer to a request that succeeded.",
         .object(
             [
-                version, .always("id", .component(requestID), "The request's."),
+                version, .always("id", .component(requestID), "Id of the request."),
                 .always("result", .anything, "By method; see result of each."),
             ],
             isClosed: true
@@ -61,25 +61,25 @@ enum Envelope {
 
     static let failure = Component(
         "ErrorResponse",
-        "The answer to a request that did nothing.",
+        "The answer to a request that failed.",
         .object(
             [
-                version, .always("id", .component(requestID), "The request's; null where it could not be read."),
-                .always("error", .component(error), "Why."),
+                version, .always("id", .component(requestID), "Id of the request; null if it could not be read."),
+                .always("error", .component(error), "The error."),
             ],
             isClosed: true
         )
     )
 
     static let response = Component(
-        "Response", "An answer: one of result and error.", .oneOf([.component(success), .component(failure)]))
+        "Response", "An answer: either result or error.", .oneOf([.component(success), .component(failure)]))
 
     static let notification = Component(
         "Notification",
-        "An event; the service sends it unasked.",
+        "An event of the service.",
         .object(
             [
-                version, .always("method", .text, "Which event; ignore those that you do not know."),
+                version, .always("method", .text, "Name of the event; ignore unknown ones."),
                 .always("params", .object([], isClosed: false), "By name; see x-params of each of x-notifications."),
             ],
             isClosed: true

@@ -8,12 +8,12 @@ enum Results {
 
     private static let commandOutcome = Component(
         "CommandOutcome",
-        "What became of one download.",
+        "The result for one download.",
         .object(
             [
                 .always("download", .component(Components.download), "As it is now."),
                 Components.answerSeq,
-                .always("changed", .boolean, "False when it was so before."),
+                .always("changed", .boolean, "False if it already was in this state."),
             ],
             isClosed: false
         )
@@ -21,15 +21,15 @@ enum Results {
 
     private static let bulkOutcome = Component(
         "BulkOutcome",
-        "What became of several downloads.",
+        "The result for several downloads.",
         .object(
             [
-                .always("matched", .count, "Downloads that were meant."),
-                .always("changed", .count, "Downloads that were not so before."),
+                .always("matched", .count, "Number of downloads that the request selected."),
+                .always("changed", .count, "Number of downloads that were changed."),
                 .always(
                     "errors",
                     .array(of: .component(Components.targetError), counts: 0...Limits.bulkErrorCount),
-                    "The first of those that could not be changed."
+                    "Errors of downloads that could not be changed; only the first ones."
                 ),
             ],
             isClosed: false
@@ -39,11 +39,11 @@ enum Results {
     static let wait = Component(
         "WaitResult", "For one id, or for several.", .anyOf([.component(waitOutcome), .component(waitCounts)]))
 
-    private static let timedOut = Member.always("timedOut", .boolean, "True when the time was up first.")
+    private static let timedOut = Member.always("timedOut", .boolean, "True if timeoutMs was over first.")
 
     private static let waitOutcome = Component(
         "WaitOutcome",
-        "How one download is.",
+        "The state of one download.",
         .object(
             [.always("download", .component(Components.download), "As it is now."), Components.answerSeq, timedOut],
             isClosed: false
@@ -52,26 +52,27 @@ enum Results {
 
     private static let waitCounts = Component(
         "WaitCounts",
-        "How several downloads are.",
+        "The states of several downloads.",
         .object(
-            [.always("counts", .component(stateCounts), "How many are in which state."), timedOut], isClosed: false)
+            [.always("counts", .component(stateCounts), "Number of downloads in each state."), timedOut],
+            isClosed: false)
     )
 
     private static let stateCounts = Component(
         "StateCounts",
-        "Downloads by state; more states may come.",
+        "Number of downloads in each state; later versions may add states.",
         .object(DownloadState.allCases.map { .always($0.rawValue, .count, "") }, isClosed: false)
     )
 
     static let settings = Component(
         "Settings",
-        "What is in force.",
+        "The current settings.",
         .object(
             [
-                .always("maxActive", .count, "Downloads that run at a time."),
-                .always("maxActivePerHost", .count, "Of those, from one host."),
-                .always("progressIntervalMs", .count, "How often progress is told at most."),
-                .always("defaults", .component(defaultsInForce), "What start takes where it says nothing."),
+                .always("maxActive", .count, "Downloads that are active at the same time."),
+                .always("maxActivePerHost", .count, "The same, for one server."),
+                .always("progressIntervalMs", .count, "Shortest time between two progress events of a download."),
+                .always("defaults", .component(defaultsInForce), "Defaults for parameters that start leaves out."),
             ],
             isClosed: false
         )
@@ -79,7 +80,7 @@ enum Results {
 
     private static let defaultsInForce = Component(
         "DefaultsInForce",
-        "What start takes where it says nothing.",
+        "Defaults for parameters that start leaves out.",
         .object(
             Parameter.defaults.map {
                 $0.name == "userAgent"

@@ -2,19 +2,19 @@
 # towline-get.fish to it.
 
 complete -c towline -f
-complete -c towline -l app -x -d "Keep this application's downloads apart"
-complete -c towline -l state-dir -x -a '(__fish_complete_directories)' -d 'Where records are kept'
+complete -c towline -l app -x -d "Name of the application; each has its own downloads"
+complete -c towline -l state-dir -x -a '(__fish_complete_directories)' -d 'Where the state is stored'
 complete -c towline -l root -x -a '(__fish_complete_directories)' -d 'Write files in this directory only'
-complete -c towline -l framing -x -a 'auto line header' -d 'How messages are framed'
-complete -c towline -l on-host-exit -x -a 'finish suspend' -d 'What becomes of downloads when the host goes'
-complete -c towline -l resume-on-start -d 'Go on with interrupted downloads at once'
-complete -c towline -l clientProcessId -x -a '(__fish_complete_pids)' -d "Treat this process's end as the host's"
-complete -c towline -l proxy-from-environment -d 'Use the proxies of http_proxy, https_proxy, all_proxy, no_proxy'
+complete -c towline -l framing -x -a 'auto line header' -d 'Framing of messages'
+complete -c towline -l on-host-exit -x -a 'finish suspend' -d 'What to do with unfinished downloads when the host exits'
+complete -c towline -l resume-on-start -d 'Resume interrupted downloads at start'
+complete -c towline -l clientProcessId -x -a '(__fish_complete_pids)' -d 'Process id of the host'
+complete -c towline -l proxy-from-environment -d 'Use http_proxy, https_proxy, all_proxy and no_proxy'
 complete -c towline -l allow-network-state -d 'Accept a state directory on a network file system'
-complete -c towline -l tls-key-log -r -F -d 'Write what decrypts the TLS connections'
-complete -c towline -l log-level -x -a 'error warn info debug' -d 'What goes to standard error'
-complete -c towline -l log-format -x -a 'text json' -d 'How it is written'
-complete -c towline -l stdio -d 'Accepted for editors; always so'
+complete -c towline -l tls-key-log -r -F -d 'Append the keys that decrypt TLS connections'
+complete -c towline -l log-level -x -a 'error warn info debug' -d 'Level of the log on standard error'
+complete -c towline -l log-format -x -a 'text json' -d 'Format of the log'
+complete -c towline -l stdio -d 'Accepted for editors; has no effect'
 complete -c towline -l print-openrpc -d 'Print the OpenRPC document and exit'
 complete -c towline -l version -d 'Print the version and exit'
 complete -c towline -l help -d 'Print help and exit'
@@ -26,8 +26,8 @@ complete -c towline-get -s i -l input-file -r -F -d 'Download the URLs in this f
 complete -c towline-get -s H -l header -x -a 'Accept: Authorization: Cookie: Referer: User-Agent:' -d 'Send this header'
 complete -c towline-get -l forget -d 'Drop what is kept of these downloads'
 complete -c towline-get -l checksum -x -a 'sha256: sha512: sha1: md5:' -d 'The digest that the file must have'
-complete -c towline-get -l app -x -d 'Keep these downloads apart from those of other names'
-complete -c towline-get -l proxy-from-environment -d 'Use the proxies of http_proxy, https_proxy, all_proxy, no_proxy'
+complete -c towline-get -l app -x -d 'Name of the application; each has its own downloads'
+complete -c towline-get -l proxy-from-environment -d 'Use http_proxy, https_proxy, all_proxy and no_proxy'
 complete -c towline-get -l setup -d 'First install what is missing and build what has changed'
 complete -c towline-get -s q -l quiet -d 'Say nothing but errors'
 complete -c towline-get -s V -l version -d 'Print the version and exit'

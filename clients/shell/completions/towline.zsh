@@ -11,8 +11,8 @@ _towline() {
             '*'{-H,--header}'[send this header]:header:(Accept\: Authorization\: Cookie\: Referer\: User-Agent\:)' \
             '--forget[drop what is kept of these downloads]' \
             '--checksum[the digest that the file must have]:digest:(sha256\: sha512\: sha1\: md5\:)' \
-            '--app[keep these downloads apart from those of other names]:name:' \
-            '--proxy-from-environment[use the proxies of http_proxy, https_proxy, all_proxy, no_proxy]' \
+            '--app[name of the application; each has its own downloads]:name:' \
+            '--proxy-from-environment[use http_proxy, https_proxy, all_proxy and no_proxy]' \
             '--setup[first install what is missing and build what has changed]' \
             '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' \
             '(- *)'{-V,--version}'[print the version and exit]' \
@@ -21,19 +21,19 @@ _towline() {
         ;;
     *)
         _arguments \
-            "--app[keep this application's downloads apart]:name:" \
-            '--state-dir[where records are kept]:directory:_files -/' \
+            "--app[name of the application; each has its own downloads]:name:" \
+            '--state-dir[where the state is stored]:directory:_files -/' \
             '*--root[write files in this directory only]:directory:_files -/' \
-            '--framing[how messages are framed]:framing:(auto line header)' \
-            '--on-host-exit[what becomes of running downloads when the host goes]:what:(finish suspend)' \
-            '--resume-on-start[go on with interrupted downloads at once]' \
-            "--clientProcessId[treat the end of this process as the host's end]:process:_pids" \
-            '--proxy-from-environment[use the proxies of http_proxy, https_proxy, all_proxy, no_proxy]' \
+            '--framing[framing of messages]:framing:(auto line header)' \
+            '--on-host-exit[what to do with unfinished downloads when the host exits]:what:(finish suspend)' \
+            '--resume-on-start[resume interrupted downloads at start]' \
+            "--clientProcessId[process id of the host]:process:_pids" \
+            '--proxy-from-environment[use http_proxy, https_proxy, all_proxy and no_proxy]' \
             '--allow-network-state[accept a state directory on a network file system]' \
-            '--tls-key-log[write what decrypts the TLS connections]:file:_files' \
-            '--log-level[what goes to standard error]:level:(error warn info debug)' \
-            '--log-format[how it is written]:format:(text json)' \
-            '--stdio[accepted for editors; always so]' \
+            '--tls-key-log[append the keys that decrypt TLS connections]:file:_files' \
+            '--log-level[level of the log on standard error]:level:(error warn info debug)' \
+            '--log-format[format of the log]:format:(text json)' \
+            '--stdio[accepted for editors; has no effect]' \
             '(- *)--print-openrpc[print the OpenRPC document and exit]' \
             '(- *)--version[print the version and exit]' \
             '(- *)--help[print help and exit]'
