@@ -109,6 +109,12 @@ def test_the_same_command_after_the_end_finds_the_files_there(run: Runner, serve
     assert (run.directory / "out").read_bytes() == first.body
 
 
+def test_the_directory_and_its_parents_are_made(run: Runner, server: Server) -> None:
+    server.add("f", b"x")
+    assert run("get", "-d", "new/deeper", server.url("f")).stdout == f"{run.directory / 'new/deeper/f'}\n"
+    assert "directory" in run("get", "-o", "other/f", server.url("f"), status=1).stderr
+
+
 def test_a_strangers_file_is_left_alone_unless_told(run: Runner, server: Server) -> None:
     server.add("f", b"new")
     (run.directory / "f").write_bytes(b"old")

@@ -102,7 +102,7 @@ def begin(service: Towline, url: str, options: argparse.Namespace) -> Download:
     def ask() -> Download:
         if options.output is not None:
             return service.start(url, place, **start).download
-        return service.start(url, directory=place, **start).download
+        return service.start(url, directory=place, create_directories=True, **start).download
 
     try:
         found = ask()
@@ -313,7 +313,7 @@ def parser() -> argparse.ArgumentParser:
     add.add_argument("url", nargs="+", metavar="URL")
     place = add.add_mutually_exclusive_group()
     place.add_argument("-o", "--output", metavar="FILE", help="the file to make")
-    place.add_argument("-d", "--directory", metavar="DIR", default=".", help="where files go (default: here)")
+    place.add_argument("-d", "--directory", metavar="DIR", default=".", help="for the files; made if missing")
     add.add_argument("--checksum", type=checksum, metavar="ALGORITHM:HEX", help="what the file must have")
     add.add_argument(
         "--if-exists",
