@@ -19,7 +19,7 @@ from scripted_server import ScriptedServer
 from towline_client import Towline, clean_environment
 
 TOP = Path(__file__).resolve().parents[2]
-#: where builds leave the binary, the one that users get first
+#: Where builds put the binary. The release build that users get comes first.
 BUILDS = (".build-release/release/towline", ".build/release/towline", ".build/debug/towline")
 
 
@@ -38,7 +38,7 @@ def binary() -> Path:
 
 
 class Launcher:
-    """Starts processes of the service that share one home, and checks all of them at the end."""
+    """Starts processes of the service that share one home directory, and checks all of them at the end."""
 
     def __init__(self, binary: Path, folder: Path) -> None:
         self.binary = binary
@@ -60,7 +60,7 @@ class Launcher:
         prefix: Sequence[str] = (),
         cwd: Path | None = None,
     ) -> Towline:
-        """Starts one process; `state` None gives it no --state-dir."""
+        """Starts one process; without --state-dir if `state` is None."""
         directory = self.state if state == "" else state
         process = Towline(
             self.binary,
@@ -78,9 +78,9 @@ class Launcher:
     def pipe(
         self, *lines: str, args: Sequence[str] = (), timeout: float = 30, **options: Any
     ) -> tuple[Towline, int]:
-        """Writes the lines, closes stdin and waits for the end: what a shell pipeline does."""
+        """Writes the lines, closes stdin and waits for the exit, as a shell pipeline does."""
         process = self(*args, **options)
-        # A process that refuses to start closes its stdin before all is written.
+        # A process that refuses to start closes its stdin before everything is written.
         try:
             process.raw("".join(line + "\n" for line in lines))
             process.close_stdin()
@@ -89,7 +89,7 @@ class Launcher:
         return process, process.wait_exit(timeout)
 
     def run(self, *args: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Runs the binary with these arguments alone and no input."""
+        """Runs the binary with only these arguments and no input."""
         return subprocess.run(
             [str(self.binary), *args],
             stdin=subprocess.DEVNULL,
@@ -104,7 +104,7 @@ class Launcher:
 
 @cache
 def declared_errors() -> dict[str, set[tuple[int, str]]]:
-    """By method: code and kind of what openrpc.json says that it may be answered with."""
+    """The errors that openrpc.json lists for each method, as pairs of code and kind."""
     document = json.loads((TOP / "protocol" / "openrpc.json").read_text())
     return {m["name"]: {(e["code"], e["message"]) for e in m["errors"]} for m in document["methods"]}
 
@@ -112,7 +112,7 @@ def declared_errors() -> dict[str, set[tuple[int, str]]]:
 def undeclared_errors(process: Towline) -> list[str]:
     declared = declared_errors()
     return [
-        f"{method} was answered with {code} {kind}, which openrpc.json does not tell of"
+        f"{method} was answered with {code} {kind}, which openrpc.json does not list"
         for method, code, kind in process.errors
         if method in declared and (code, kind) not in declared[method]
     ]
@@ -126,7 +126,7 @@ def launch(binary: Path, tmp_path: Path) -> Iterator[Launcher]:
         process.finish()
     violations = [text for process in launcher.processes for text in process.violations]
     violations += [text for process in launcher.processes for text in undeclared_errors(process)]
-    assert not violations, "rules of the wire that were broken:\n" + "\n".join(violations)
+    assert not violations, "the output broke these rules:\n" + "\n".join(violations)
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def other_server() -> Iterator[ScriptedServer]:
 
 
 class WallClock:
-    """What processes started with `environment` take for the time."""
+    """The clocks that processes started with `environment` see."""
 
     def __init__(self, shim: Path, folder: Path) -> None:
         self.file = folder / "offset"
@@ -164,19 +164,19 @@ class WallClock:
         self.environment = {"LD_PRELOAD": str(shim), "WALL_CLOCK_FILE": str(self.file)}
 
     def jump(self, seconds: int) -> None:
-        """Sets the time of day, so many seconds from the right one."""
+        """Sets the time of day to this many seconds from the real time."""
         self._set(0, seconds)
 
     def pass_by(self, seconds: int) -> None:
-        """Lets time go by on the clocks that never jump."""
+        """Advances the monotonic clocks by this many seconds."""
         self._set(1, seconds)
 
     def suspend(self, seconds: int) -> None:
-        """Lets the system have been suspended for so long."""
+        """Simulates that the system was suspended for this many seconds."""
         self._set(2, seconds)
 
     def _set(self, index: int, seconds: int) -> None:
-        # In place: the processes have it mapped.
+        # Written in place, because the processes map this file.
         with self.file.open("r+b") as file:
             file.seek(8 * index)
             file.write(struct.pack("<q", seconds))

@@ -1,6 +1,6 @@
-"""A network of two machines in namespaces: the service runs in one, the servers in the other.
+"""A network of two machines in namespaces: one runs the service, the other the servers.
 
-Needs root and iproute2. Nothing outside the two namespaces is touched.
+Needs root and iproute2. Changes nothing outside the two namespaces.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from scripted_server import ScriptedServer
 
 T = TypeVar("T")
 CLONE_NEWNET = 0x40000000
-#: the servers', the service's, and a place beyond them that only a default route leads to
+#: The servers, the service, and an address that only a default route reaches.
 SERVER = "10.219.7.1"
 CLIENT = "10.219.7.2"
 BEYOND = "10.220.0.1"
 
 
 def obstacle() -> str | None:
-    """Why no network can be made here; None when it can."""
+    """Why no network can be made here; None if it can."""
     if os.geteuid() != 0:
         return "needs root"
     if shutil.which("ip", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
@@ -36,7 +36,7 @@ def obstacle() -> str | None:
     try:
         ip("netns", "add", name)
         try:
-            # It mounts, which a root that is no mount point (a bare chroot) does not take.
+            # This mounts, which fails if the root is not a mount point (a bare chroot).
             ip("netns", "exec", name, "true")
         finally:
             ip("netns", "del", name)
@@ -52,7 +52,7 @@ def ip(*words: str) -> str:
 
 
 class Network:
-    """Two namespaces and a link between them; the service's side begins with its loopback alone."""
+    """Two namespaces and a link between them. The service's side starts with only its loopback interface."""
 
     def __init__(self) -> None:
         self.name = f"towline-{os.getpid()}-c"
@@ -70,12 +70,12 @@ class Network:
         ip("-n", self.far, "link", "set", "tow0", "up")
 
     def loopback(self, state: str) -> None:
-        """Takes the loopback of the service's side `up` or `down`."""
+        """Sets the loopback interface of the service's side `up` or `down`."""
         ip("-n", self.name, "link", "set", "lo", state)
 
     @property
     def prefix(self) -> list[str]:
-        """What runs a command on the service's side."""
+        """The command prefix that runs a command on the service's side."""
         return ["ip", "netns", "exec", self.name]
 
     def close(self) -> None:
@@ -89,60 +89,60 @@ class Network:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def up(self, *, default_route: bool = True) -> None:
-        """Plugs the service's side in and configures it."""
+        """Brings the interface of the service's side up and configures it."""
         ip("-n", self.name, "link", "set", "tow0", "up")
         ip("-n", self.name, "addr", "replace", f"{CLIENT}/24", "dev", "tow0")
         if default_route:
             ip("-n", self.name, "route", "replace", "default", "via", SERVER)
 
     def down(self) -> None:
-        """Takes the interface down, its addresses and routes with it."""
+        """Takes the interface down, which removes its addresses and routes."""
         ip("-n", self.name, "link", "set", "tow0", "down")
         ip("-n", self.name, "addr", "flush", "dev", "tow0")
 
     def pull_cable(self) -> None:
-        """Addresses and routes stay."""
+        """Takes the link down; addresses and routes stay."""
         ip("-n", self.far, "link", "set", "tow0", "down")
 
     def plug_cable(self) -> None:
         ip("-n", self.far, "link", "set", "tow0", "up")
 
     def add_address(self, address: str) -> None:
-        """Gives the servers' side another one, which may have been looked for in vain before."""
+        """Adds an address on the servers' side, and forgets failed look-ups of it."""
         ip("-n", self.far, "addr", "add", f"{address}/24", "dev", "tow0")
         ip("-n", self.name, "neigh", "flush", "all")
 
     def add_own_address(self, address: str) -> None:
-        """Gives the service's side another one."""
+        """Adds an address on the service's side."""
         ip("-n", self.name, "addr", "add", f"{address}/24", "dev", "tow0")
 
     def is_quiet(self) -> bool:
-        """Both ends have their addresses, which are checked for duplicates long after the link is up."""
+        """Whether duplicate address detection has finished on both sides; it takes longer than the link."""
         return all("tentative" not in ip("-n", name, "addr") for name in (self.name, self.far))
 
     def route(self, *words: str) -> None:
-        """`ip route` on the service's side."""
+        """Runs `ip route` on the service's side."""
         ip("-n", self.name, "route", *words)
 
     def rule(self, *words: str, family: str = "-4") -> None:
-        """`ip rule` on the service's side."""
+        """Runs `ip rule` on the service's side."""
         ip("-n", self.name, family, "rule", *words)
 
     def server(self, address: str = SERVER, port: int = 0, *, near: bool = False) -> ScriptedServer:
-        """A server on the servers' side, or with `near` on the service's."""
+        """Starts a server on the servers' side, or with `near` on the service's side."""
         made = self._there(lambda: ScriptedServer(port, address), self.name if near else self.far)
         self.servers.append(made)
         return made
 
     def serve_names(self, address: str) -> None:
-        """Every name leads to that address, once the name server can be reached."""
+        """Resolves every name to this address, while the name server is reachable."""
         self.folder.mkdir(parents=True)
         (self.folder / "resolv.conf").write_text(f"nameserver {SERVER}\noptions timeout:1 attempts:1\n")
         self.names = self._there(lambda: NameServer(SERVER, address), self.far)
 
     @staticmethod
     def _there(make: Callable[[], T], name: str) -> T:
-        """Runs something in a thread of a namespace: sockets stay where they were made."""
+        """Calls `make` in a thread inside the namespace: sockets belong to the namespace that they were made in."""
         made: list[T] = []
 
         def run() -> None:
@@ -158,7 +158,7 @@ class Network:
 
 
 class NameServer:
-    """Answers every question for an IPv4 address with the same one, and others with nothing."""
+    """Answers every query for an IPv4 address with the same address, and other queries with no records."""
 
     def __init__(self, own: str, answer: str) -> None:
         self.answer = socket.inet_aton(answer)

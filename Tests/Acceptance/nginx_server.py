@@ -1,4 +1,4 @@
-"""nginx on loopback, over http and https with a certificate authority of its own."""
+"""nginx on loopback, over http and https, with its own certificate authority."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ http {{
 
 @dataclass
 class Nginx:
-    """A running nginx; files put into `root` are served at once."""
+    """A running nginx. It serves files in `root` at once."""
 
     prefix: Path
     root: Path
@@ -91,7 +91,7 @@ def free_port() -> int:
 
 
 def make_certificates(prefix: Path) -> None:
-    """An authority and a certificate that it signed for localhost and 127.0.0.1."""
+    """Makes an authority and a certificate that it signed for localhost and 127.0.0.1."""
 
     def openssl(*args: str) -> None:
         subprocess.run(["openssl", *args], check=True, capture_output=True, cwd=prefix)
@@ -111,7 +111,7 @@ def make_certificates(prefix: Path) -> None:
 
 
 def start_nginx(prefix: Path) -> Nginx:
-    """Starts nginx with everything below `prefix` and returns once it answers."""
+    """Starts nginx with all its files under `prefix`; returns once it answers."""
     root = prefix / "root"
     root.mkdir(parents=True)
     make_certificates(prefix)

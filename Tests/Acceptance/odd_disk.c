@@ -1,5 +1,5 @@
-/* odd_disk FOLDER MOUNTPOINT: a file system that passes everything on to FOLDER and differs where ODD_DISK says so, a
- * list of words: "no-truncate" refuses to set a length, also one that the file has; "names=N" takes names of N bytes. */
+/* odd_disk FOLDER MOUNTPOINT: a file system that passes everything on to FOLDER, except as the list of words in ODD_DISK
+ * says: "no-truncate" refuses to set a length, even the current one; "names=N" limits names to N bytes. */
 #define FUSE_USE_VERSION 31
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -23,7 +23,7 @@ struct place {
     char text[PATH_MAX];
 };
 
-/* The path below; 0 or an error. */
+/* Finds the path in FOLDER; returns 0 or an error. */
 static int below(const char *path, struct place *place) {
     for (const char *name = path; *name; name += strcspn(name, "/")) {
         name += strspn(name, "/");

@@ -1,4 +1,4 @@
-"""Proxies for tests: one that does on demand what HTTP proxies do, one that speaks SOCKS 5, and tinyproxy."""
+"""Proxies for tests: a scripted HTTP proxy, a SOCKS 5 proxy, and tinyproxy."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Asked:
 
 
 class ScriptedProxy:
-    """An HTTP proxy on 127.0.0.1. Every name leads to this machine, so that none has to be known."""
+    """An HTTP proxy on 127.0.0.1. It resolves every name to this machine, so no DNS is needed."""
 
     def __init__(self, *, socks: bool = False, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls
         self.log: list[Asked] = []
-        #: what it answers instead of doing its work
+        #: The status with which it refuses every request.
         self.refusal: int | None = None
         self._serve = self._serve_socks if socks else self._serve_http
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -88,7 +88,7 @@ class ScriptedProxy:
         forwarded = "\r\n".join([f"{method} {origin_form} HTTP/1.1", *kept, "Connection: close", "", ""])
         with socket.create_connection(("127.0.0.1", parts.port or 80)) as server:
             server.sendall(forwarded.encode("latin-1"))
-            # One request a connection.
+            # One request per connection.
             server.shutdown(socket.SHUT_WR)
             relay(server, connection)
 
@@ -109,7 +109,7 @@ class ScriptedProxy:
 
 
 def relay(source: socket.socket, target: socket.socket) -> None:
-    """Copies to the end, and passes the end on."""
+    """Copies until the end of input, then closes the other side."""
     with contextlib.suppress(OSError):
         while chunk := source.recv(65_536):
             target.sendall(chunk)
@@ -125,7 +125,7 @@ def join(one: socket.socket, other: socket.socket) -> None:
 
 
 class Tinyproxy:
-    """The proxy that Debian has, with a name and a password."""
+    """The proxy from Debian, with a user name and a password."""
 
     def __init__(self, program: str, folder: Path) -> None:
         self.port = free_port()

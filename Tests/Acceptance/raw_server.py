@@ -1,6 +1,6 @@
-"""A loopback server that sends the bytes it is given, whatever they are, over plain TCP or TLS.
+"""A loopback server that sends exactly the bytes it is given, over plain TCP or TLS.
 
-For heads and ends that no server framework can be made to send: each path has the bytes of its answers.
+For heads and ends that no server framework can send.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ HEAD_LIMIT = 65_536
 
 @dataclass
 class Answer:
-    """All bytes of one answer, the head's too, and what becomes of the connection behind them."""
+    """All bytes of one answer including the head, and what happens to the connection afterwards."""
 
     data: bytes
-    #: close: FIN, over TLS behind a close_notify; cut: FIN alone; reset: RST; keep: the next request
+    #: close: FIN, over TLS after a close_notify; cut: only FIN; reset: RST; keep: read the next request
     then: str = "close"
 
 
-#: Answers by the request: its path and its range's first byte, None when none was asked for.
+#: Chooses the answer by path and first byte of the requested range (None without a range).
 Script = Callable[[str, "int | None"], Answer]
 
 
 class RawServer:
-    """Listens on a free port of 127.0.0.1 until `close`; an authority's directory makes it speak TLS."""
+    """Listens on a free port of 127.0.0.1 until `close`; with `certificates` it speaks TLS."""
 
     def __init__(self, script: Script | Answer | bytes, certificates: Path | None = None) -> None:
         self.script = script
@@ -60,7 +60,7 @@ class RawServer:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
-    # Inside
+    # Internals
 
     def _accept(self) -> None:
         while not self._stopping.is_set():
@@ -98,7 +98,7 @@ class RawServer:
         return head
 
     def _answer(self, connection: socket.socket, head: bytes) -> bool:
-        """Answers one request; false when the connection is over."""
+        """Answers one request; false if the connection is to be closed."""
         self.heads.append(head)
         script = self.script
         if isinstance(script, bytes):
@@ -113,12 +113,13 @@ class RawServer:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         elif script.then == "close" and isinstance(connection, ssl.SSLSocket):
             connection.settimeout(5)
-            # Also tells the peer's own close_notify from silence: whichever comes, the end is told.
+            # unwrap() also waits for the peer's close_notify. An error is fine: the peer has closed in
+            # another way.
             with contextlib.suppress(OSError):
                 connection.unwrap()
         else:
             connection.shutdown(socket.SHUT_WR)
-            # What the peer still sends is read: unread bytes would turn the end into a reset.
+            # Read what the peer still sends: unread bytes would turn the FIN into a reset.
             connection.settimeout(5)
             with contextlib.suppress(OSError):
                 while socket.socket.recv(connection, HEAD_LIMIT):

@@ -1,7 +1,7 @@
-"""A loopback HTTP/1.1 server that does exactly what a test tells it to, wrong things included.
+"""A loopback HTTP/1.1 server that does exactly what a test says, including wrong behaviour.
 
-Every request takes the next `Behaviour` of its resource, or the default one when the script is used up.
-Works on plain sockets: no HTTP library would send half of what servers and middle boxes send in the field.
+Each request takes the next `Behaviour` of its resource, or the default one when the queue is empty.
+It uses plain sockets, because HTTP libraries cannot send much of what real servers and middleboxes send.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Behaviour:
 
     status: int | None = None
     headers: Sequence[tuple[str, str]] = ()
-    #: on: honoured; off: refused by `Accept-Ranges: none`; ignored: a 200 without a word
+    #: on: supported; off: refused with `Accept-Ranges: none`; ignored: always a plain 200
     ranges: str = "on"
     #: replaces the Content-Range of a 206; the empty string leaves it out
     content_range: str | None = None
     body: bytes | None = None
-    #: sends at most so many bytes at once: a part of what was asked for, also when all was
+    #: sends at most this many bytes, as a 206 even if everything was requested
     cap: int | None = None
-    #: leaves out what the resource says of itself: type, validators, Accept-Ranges
+    #: omits the fields that describe the resource: type, validators, Accept-Ranges
     bare: bool = False
     chunked: bool = False
     no_length: bool = False
@@ -52,17 +52,17 @@ class Behaviour:
     #: body bytes after which the response is held until the gate is opened
     hold_after: int | None = None
     gate: threading.Event | None = None
-    #: body bytes a second
+    #: body bytes per second
     rate: int | None = None
-    #: 304 where If-None-Match names the ETag, or If-Modified-Since is no earlier than Last-Modified
+    #: 304 if If-None-Match names the ETag, or If-Modified-Since is not before Last-Modified
     conditional: bool = False
-    #: the head is sent only when this gate is open
+    #: the head is sent once this event is set
     hold_head: threading.Event | None = None
 
 
 @dataclass
 class Request:
-    """One request as the server saw it, and what was done with it."""
+    """One request as the server received it, and how it was answered."""
 
     method: str
     target: str
@@ -93,7 +93,7 @@ class Request:
 
 @dataclass
 class Resource:
-    """What is served at one path. May be changed between requests."""
+    """What is served at one path. Tests may change it between requests."""
 
     data: bytes
     etag: str | None = '"v1"'
@@ -109,11 +109,11 @@ class Resource:
 
 
 class ConnectionCut(Exception):
-    """The connection is to end here."""
+    """Raised to end this connection."""
 
 
 class ScriptedServer:
-    """Listens on 127.0.0.1 or another address, by preset on a free port, from construction until `close`."""
+    """Listens from construction until `close`, by default on a free port of 127.0.0.1."""
 
     def __init__(self, port: int = 0, address: str = "127.0.0.1") -> None:
         self.address = address
@@ -157,14 +157,14 @@ class ScriptedServer:
             return [r for r in self.log if not r.finished]
 
     def wait(self, predicate: Callable[[], bool], timeout: float = 20.0) -> None:
-        """Returns when the predicate holds; looked at whenever a request begins, moves or ends."""
+        """Returns once the predicate holds. It is checked whenever a request begins, progresses or ends."""
         deadline = time.monotonic() + timeout
         while not predicate():
             with self._changed:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     seen = [(r.target, r.range, r.status, r.body_sent) for r in self.log[-20:]]
-                    raise AssertionError(f"the server waited {timeout} s in vain; requests: {seen}")
+                    raise AssertionError(f"the condition did not hold within {timeout} s; requests: {seen}")
                 self._changed.wait(min(left, 0.05))
 
     def wait_requests(self, path: str, count: int, timeout: float = 20.0) -> list[Request]:
@@ -172,7 +172,7 @@ class ScriptedServer:
         return self.requests(path)
 
     def close(self) -> None:
-        """Stops listening and resets every connection: from here on the port refuses."""
+        """Stops listening and closes every connection; the port then refuses connections."""
         self._stopping.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -183,7 +183,7 @@ class ScriptedServer:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
-    # Inside
+    # Internals
 
     def _accept(self) -> None:
         while not self._stopping.is_set():
@@ -220,7 +220,7 @@ class ScriptedServer:
             connection.close()
 
     def _answer(self, connection: socket.socket, head: str, number: int) -> bool:
-        """Answers one request; false when the connection is to be closed."""
+        """Answers one request; false if the connection is to be closed."""
         first, *lines = head.split("\r\n")
         method, target, _ = first.split(" ", 2)
         headers = {}
@@ -287,7 +287,7 @@ class ScriptedServer:
         elif behaviour.ranges == "on":
             fields.append(("Accept-Ranges", "bytes"))
         if behaviour.status == 206 and behaviour.body is not None:
-            # A part that was made up: with no Content-Range unless the test gives one.
+            # An invented part: no Content-Range unless the test sets one.
             extra = [("Content-Range", behaviour.content_range)] if behaviour.content_range else []
             return 206, data, fields + extra
         match = re.fullmatch(r"bytes=(\d+)-(\d*)", request.range or "")
@@ -359,7 +359,7 @@ class ScriptedServer:
             connection.sendall(b"0\r\n\r\n")
 
     def _wait_for(self, gate: threading.Event | None, connection: socket.socket) -> None:
-        """Waits for the gate; gives up when the server stops or the peer has gone."""
+        """Waits for the gate; stops if the server closes or the client disconnects."""
         if gate is None:
             return
         while not gate.wait(0.02):

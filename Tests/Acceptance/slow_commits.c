@@ -1,4 +1,4 @@
-/* Preloaded: flushes of files whose path holds SLOW_COMMITS_PATH take a time drawn by lot, up to SLOW_COMMITS_MS. */
+/* Preloaded: flushes of files whose path contains SLOW_COMMITS_PATH take a random time of up to SLOW_COMMITS_MS. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

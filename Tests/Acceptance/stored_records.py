@@ -1,4 +1,4 @@
-"""Changes stored records as another version, or a hand, could have: with checksums that are right."""
+"""Changes stored records as another version or a person could, with correct checksums."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 MASK = (1 << 64) - 1
-#: in the order in which the checksums take them
+#: in checksum order
 COLUMNS = [
     "id",
     "url",
@@ -97,7 +97,7 @@ def _mix(hash_: int, word: int) -> int:
 
 
 def row_check(*values: Any) -> int:
-    """The checksum of a row that the service's SQL knows by this name."""
+    """The checksum of a row; the service registers the same function in SQL."""
     hash_ = 0xCBF29CE484222325
     for value in values:
         if value is None:
@@ -114,7 +114,7 @@ def row_check(*values: Any) -> int:
 
 
 def store(directory: Path, download_id: str, /, **columns: Any) -> None:
-    """Gives columns of a record other values; no process may have the state open."""
+    """Changes columns of a record; no process may have the state open."""
     with sqlite3.connect(directory / "towline.db") as database:
         database.create_function("row_check", -1, row_check, deterministic=True)
         groups = {
@@ -122,7 +122,7 @@ def store(directory: Path, download_id: str, /, **columns: Any) -> None:
             "progressCheck": [n for n in COLUMNS if n not in REQUEST and n not in UNCHECKED],
         }
         checks = {name: f"row_check({', '.join(group)})" for name, group in groups.items()}
-        # The lists above must be the service's.
+        # Fails if the column lists above differ from the service's.
         intact = " AND ".join(f"{name} = {check}" for name, check in checks.items())
         found = database.execute(f"SELECT {intact} FROM download WHERE id = ?", (download_id,)).fetchone()
         assert found == (1,), found

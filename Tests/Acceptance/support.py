@@ -1,4 +1,4 @@
-"""Short forms that many acceptance tests use."""
+"""Helpers that many acceptance tests use."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from towline_client import JSON, Timeout, Towline
 
 MIB = 1 << 20
 FINAL = ("completed", "failed", "canceled")
-#: No second attempt: a failure shows at once.
+#: No retry: a failure is reported at once.
 NO_RETRY = {"maxAttempts": 0}
-#: Retries that a test has the patience for.
+#: Retries that are fast enough for a test.
 QUICK_RETRY = {"maxAttempts": 20, "initialDelayMs": 20, "maxDelayMs": 100}
 
 T = TypeVar("T")
 
 
 def line(method: str, request_id: Any = None, **params: Any) -> str:
-    """A request (or, without an id, a notification) as a line for a pipeline."""
+    """One request as a line for a pipeline; a notification if there is no id."""
     message: JSON = {"jsonrpc": "2.0", "method": method}
     if request_id is not None:
         message["id"] = request_id
@@ -40,7 +40,7 @@ def sha256(data: bytes | Path) -> str:
 
 
 def poll(condition: Callable[[], T | None], timeout: float = 10.0, what: str = "a condition") -> T:
-    """Looks again and again, for things that no event tells (other processes, the file system)."""
+    """Checks again and again; for things without an event (other processes, the file system)."""
     deadline = time.monotonic() + timeout
     while True:
         value = condition()
@@ -52,7 +52,7 @@ def poll(condition: Callable[[], T | None], timeout: float = 10.0, what: str = "
 
 
 def has_default_route() -> bool:
-    """Whether a name that nobody knows is told from a network that is away. Sends nothing."""
+    """Whether the service can tell an unknown name from a missing network. Sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("198.41.0.4", 53))
@@ -62,7 +62,7 @@ def has_default_route() -> bool:
 
 
 def quickest(action: Callable[[], object], tries: int = 3) -> float:
-    """The shortest of some runs in seconds: what the service needs, without the noise of the machine."""
+    """The shortest time of several runs in seconds, to reduce noise from other processes."""
     times = []
     for _ in range(tries):
         began = time.monotonic()
@@ -72,7 +72,7 @@ def quickest(action: Callable[[], object], tries: int = 3) -> float:
 
 
 def finish(host: Towline, download_id: str, timeout: float = 30.0) -> JSON:
-    """Waits by `wait` and returns the final Download."""
+    """Calls `wait` and returns the final Download."""
     return host.call("wait", id=download_id, timeout=timeout)["download"]
 
 
@@ -82,17 +82,17 @@ def fetch(host: Towline, url: str, path: Path, **params: Any) -> JSON:
     return finish(host, started["download"]["id"])
 
 
-#: Bytes held that every resume fetches again to compare them.
+#: Received bytes that every resume fetches again to compare them.
 OVERLAP = 16_384
 
 
 def resume_start(held: int) -> int:
-    """Where a request begins that goes on from so many bytes."""
+    """The first byte that a resume requests after this many received bytes."""
     return max(0, held - OVERLAP)
 
 
 class Held:
-    """A resource whose body is held after some bytes until `release`: a download that stays active."""
+    """A resource whose body is held after some bytes until `release`, so that the download stays active."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Held:
         self.resource.default = Behaviour(hold_after=after, gate=self.gate)
 
     def release(self) -> None:
-        """Lets held bodies go on; later requests are not held either."""
+        """Releases the held bodies; later requests are not held."""
         self.resource.default = Behaviour()
         self.gate.set()
 
@@ -127,7 +127,7 @@ class Held:
 
 
 def has_value(tree: Any, value: Any) -> bool:
-    """True when the value stands anywhere in the JSON tree."""
+    """True if the value is anywhere in the JSON tree."""
     if isinstance(tree, dict):
         return any(has_value(v, value) for v in tree.values())
     if isinstance(tree, list):
@@ -147,7 +147,7 @@ def find_member(tree: Any, name: str) -> Any:
 
 
 def forged(text: str, **values: str | None) -> str:
-    """Resume data with other values (None: without), and the digest that goes with them."""
+    """Resume data with changed values (None removes one) and a matching digest."""
     pairs = dict(pair.split("=", 1) for pair in text.split("&")[1:])
     pairs.pop("sha256")
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""What cannot be read is answered, or ends the process with a word on stderr; it never stops the rest."""
+"""Unreadable input is answered or ends the process with a message on stderr; it never blocks later input."""
 
 from __future__ import annotations
 

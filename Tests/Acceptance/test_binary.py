@@ -1,4 +1,4 @@
-"""The binary as a file: what it needs of the system that it runs on."""
+"""What the binary needs from the system that it runs on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def needed(binary: Path) -> list[str]:
 
 @pytest.fixture
 def release(binary: Path) -> Path:
-    """The binary, when it is one for users: a debug build links the Swift runtime dynamically."""
+    """The release binary; a debug build links the Swift runtime dynamically."""
     if not any(part.startswith("release") for part in binary.parts):
         pytest.skip("not a release build")
     return binary
@@ -67,7 +67,7 @@ def dynamic(binary: Path) -> str:
 
 
 def undefined(binary: Path) -> set[str]:
-    """The functions that it calls in shared libraries."""
+    """The functions that it imports from shared libraries."""
     ran = subprocess.run(
         ["readelf", "--dyn-syms", "-W", str(binary)], capture_output=True, text=True, check=True
     )

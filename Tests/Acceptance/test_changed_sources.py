@@ -1,4 +1,4 @@
-"""Files that change on the server, mirrors, links that run out, and what bounds the traffic they cause."""
+"""Files that change on the server, mirrors, expired links, and limits on the traffic that they cause."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from towline_client import Towline
 
 
 def reached(host: Towline, download_id: str, attempt: int, count: int) -> None:
-    """Waits until the attempt has received so many bytes."""
+    """Waits until the attempt has received this many bytes."""
     host.wait_event(
         lambda e: (
             e["method"] == "progress"
@@ -43,7 +43,7 @@ def test_keep_both_leaves_the_old_part_beside_the_new_file(
     assert (work / "f.towline").read_bytes() == old
     assert sorted(p.name for p in work.iterdir()) == ["f", "f.towline"]
     assert host.call("inspect", id=download_id)["wastedBytes"] == 0
-    # The service never touches them again.
+    # The service never deletes kept files.
     host.call("remove", id=download_id, deleteFile=True)
     assert [p.name for p in work.iterdir()] == ["f.towline"]
 
@@ -92,7 +92,7 @@ def test_kept_parts_are_told_by_a_later_process_and_never_overwritten(
     assert done["keptPaths"] == [str(work / "f.towline")]
     assert (work / "f").read_bytes() == new
     assert stranger.read_bytes() == b"not ours"
-    # What a kill leaves written may be a little less than what came.
+    # After a kill, slightly less may be written than was received.
     kept = (work / "f.towline").read_bytes()
     assert kept == old[: len(kept)]
     assert sorted(p.name for p in work.iterdir()) == ["f", "f.2.towline", "f.towline"]
@@ -154,7 +154,7 @@ def test_a_length_that_nothing_proves_is_told(
 def redirected(
     server: ScriptedServer, other_server: ScriptedServer, etags: tuple[str, str], query: str = ""
 ) -> tuple[Held, str]:
-    """A redirector on the first server, to a held mirror there and one on the other server."""
+    """A redirect on the first server to a held mirror there and one on the other server."""
     held = Held(server, "/mirror")
     held.resource.etag = etags[0]
     other_server.add("/mirror", held.data, etag=etags[1])
@@ -232,7 +232,7 @@ def test_a_later_process_asks_the_first_mirror_unless_that_needs_a_secret(
     assert (work / "f").read_bytes() == held.data
 
 
-# Links that ran out
+# Expired links
 
 
 @pytest.mark.parametrize("how", ["401", "403", "410", "page"])
@@ -296,7 +296,7 @@ def test_a_new_url_keeps_the_bytes_only_if_size_and_validator_agree(
         assert done["receivedBytes"] == held.after
 
 
-# Bounds
+# Limits
 
 
 def test_a_server_without_ranges_on_a_bad_link_is_not_asked_for_ever(
@@ -310,7 +310,7 @@ def test_a_server_without_ranges_on_a_bad_link_is_not_asked_for_ever(
     started = host.call("start", url=server.url("/f"), path=str(work / "f"), retry=retry)
     done = finish(host, started["download"]["id"])
     assert (done["state"], done["error"]["kind"]) == ("failed", "incomplete")
-    # Two in each try: with If-Range and without.
+    # Two requests per try: with If-Range and without.
     assert len(server.requests()) <= 1 + 2 * 5
 
 

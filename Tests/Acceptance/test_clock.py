@@ -1,4 +1,4 @@
-"""The wall clock jumps by years while the service runs: nothing fires early, hangs, or tells nonsense."""
+"""The wall clock jumps by years while the service runs: no timer fires early or hangs, no time is wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ YEAR = 31_556_952
 JUMPS = [10 * YEAR, -10 * YEAR, -60 * YEAR, 400 * YEAR]
 JUMP_NAMES = ["10 years on", "10 years back", "before 1970", "400 years on"]
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-#: Well below the shortest wait that chance makes of a second.
+#: Below the shortest wait that jitter makes of one second.
 SECOND_AT_LEAST = 0.45
 GENEROUS = 15.0
 
@@ -28,7 +28,7 @@ def host(launch: Launcher, clock: WallClock) -> Towline:
 
 
 def check_times(host: Towline) -> None:
-    """Every time in every message is one, however the clock stands."""
+    """Every time in every message is valid or null, whatever the clock shows."""
     for message in host.messages:
         for name in ("createdAt", "updatedAt", "completedAt", "retryAt"):
             for value in re.findall(rf'"{name}": ("[^"]*"|[^",}}\]]*)', json.dumps(message)):
@@ -71,7 +71,7 @@ def test_no_stall_is_seen_in_a_jump(
     held = Held(server)
     download_id = held.started(host, work / "f", stallTimeoutMs=60_000, retry={"maxAttempts": 0})["id"]
     clock.jump(jump)
-    # Some turns of the loop, each of which looks at its timers.
+    # Lets the event loop run and check its timers several times.
     for _ in range(20):
         assert host.call("get", id=download_id)["download"]["state"] == "active"
         time.sleep(0.05)

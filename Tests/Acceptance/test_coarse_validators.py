@@ -1,4 +1,4 @@
-"""Real servers give two files of one size and second one strong ETag: the bytes have to tell them apart."""
+"""Some real servers give two files of one size and second the same strong ETag: only the bytes differ."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path,
 
 
 def put(path: Path, data: bytes, second: int) -> None:
-    """Writes the file in place, as of a second that has long passed."""
+    """Writes the file in place, with a modification time far in the past."""
     with path.open("r+b" if path.exists() else "wb") as file:
         file.write(data)
     path.chmod(0o644)

@@ -1,4 +1,4 @@
-"""Compression that nobody asked for: undone where it is one of the way, and left where it is the file."""
+"""Compression that nobody asked for: decoded if it is a transfer detail, kept if it is the file itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def coded(coding: str, **more: Any) -> Behaviour:
 @pytest.mark.parametrize(
     "body",
     [
-        # Each begins with what can be taken for a whole stream without its wrapping.
+        # Each begins with bytes that can be read as a complete raw deflate stream.
         b"\x03\x00" + TEXT,
         b"\x01\x05\x00\xfa\xffhello and more",
         RAW + b"\n",
@@ -65,7 +65,7 @@ def test_a_compressed_body_that_is_said_to_be_empty_is_the_empty_file(
     assert (done["state"], done["lengthVerified"], done["receivedBytes"]) == ("completed", True, 0)
 
 
-# What is an archive by its name
+# Archives, recognised by name
 
 
 def test_an_archive_by_its_path_is_left_alone(host: Towline, server: ScriptedServer, work: Path) -> None:
@@ -88,7 +88,7 @@ def test_an_archive_by_its_file_name_is_left_alone(host: Towline, server: Script
         ('attachment; filename="a.tar.gz"', "a.tar.gz"),
         ("attachment; filename*=UTF-8''a%2Etgz", "a.tgz"),
         ("attachment; filename*=windows-1251''%E6.svgz", "ж.svgz"),
-        # What is made safe of it is what the file will be called.
+        # The name after sanitising is the one that counts.
         ('attachment; filename="b.gz "', "b.gz"),
         ('attachment; filename="b.tar.gz . "', "b.tar.gz"),
         ("attachment; filename*=UTF-8''%62%2e%67%7a.", "b.gz"),
@@ -174,7 +174,7 @@ UNDECODABLE = [
 ]
 
 ENCODED = [("gzip", PACKED), ("deflate", ZLIB), ("deflate", RAW), *UNDECODABLE]
-#: A stream that ends too early with its connection may have been cut on the way.
+#: Not included: a truncated stream that ends with its connection, because the connection may have been cut.
 ENCODED_IN_WAYS = [
     pytest.param(coding, body, how, id=f"{coding}-{number}-{name}")
     for number, (coding, body) in enumerate(ENCODED)
@@ -193,7 +193,7 @@ def test_encoded_bytes_are_left_alone_where_the_checksum_names_them(
     assert (done["state"], done["totalBytes"]) == ("completed", len(body)), done["error"]
     assert done["lengthVerified"]
     assert (work / "f").read_bytes() == body
-    # What can be decoded is tried decoded first.
+    # If it can be decoded, the decoded bytes are tried first.
     is_decodable = coding in ("gzip", "x-gzip", "deflate")
     assert len(server.requests("/f")) == (2 if is_decodable else 1)
 

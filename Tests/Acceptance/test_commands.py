@@ -1,4 +1,4 @@
-"""What one command does to several downloads: each of them is meant once."""
+"""One command for several downloads applies to each of them once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_an_id_twice_is_one_download(
     assert outcome == {"matched": count, "changed": count, "errors": []}
     for name in sorted(set(ids)):
         host.wait_state(name, STATES[method])
-    # Nothing waits for it: the next changes, a repetition among them, are answered.
+    # Nothing blocks on it: later commands, also the same one again, are answered.
     assert host.call(method, ids=ids) == {"matched": count, "changed": 0, "errors": []}
     assert host.call("update", id="a", priority=1) if method != "cancel" else True
     assert host.call("ping") == {}
@@ -65,7 +65,7 @@ def test_an_id_twice_of_what_a_dead_process_left(
 def test_commands_written_at_once_meet_what_those_before_ended(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """Each sees what the one before it did, however close they come; none waits for itself."""
+    """Each command sees the result of the one before it, even at once; none waits for itself."""
     url = server.url("/held")
     Held(server, "/held")
     requests = [host.send("start", {"id": "d", "url": url, "path": str(work / "f")})]

@@ -1,4 +1,4 @@
-"""Cookies that servers set on the way to a file: RFC 6265's rules, each download alone, nothing on disk."""
+"""Cookies set on the way to a file: the rules of RFC 6265, separate for each download, never on disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def walk(
     hops: Sequence[tuple[str, str, Sequence[str]]],
     **params: object,
 ) -> list[set[str]]:
-    """Follows a chain of (host name, path, cookies set there); answers with what each request brought."""
+    """Follows a chain of (host name, path, cookies set there); returns the cookies of each request."""
     for (_, path, cookies), (name, after, _) in zip(hops, [*hops[1:], hops[-1]]):
         server.add(path, b"x").then(sets(server.url(after, host=name), *cookies))
     name, path, _ = hops[-1]
@@ -40,7 +40,7 @@ def brought(field: str | None) -> set[str]:
     return set(field.split("; ")) if field else set()
 
 
-#: hops of (name, path, cookies set), and what the last request must bring
+#: hops of (name, path, cookies set), and the cookies that the last request must send
 CHAINS = {
     "the same host": ([("127.0.0.1", "/a", ["s=1"]), ("127.0.0.1", "/f", [])], {"s=1"}),
     "the host alone": ([("a.localhost", "/a", ["s=1"]), ("b.localhost", "/f", [])], set()),
@@ -143,7 +143,7 @@ def test_own_cookies_stay_with_their_origin_while_the_server_s_go_along(
 def test_a_gate_that_wants_its_cookie_back_lets_the_download_in(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """The first visit sets a cookie and leads to the same place, as many download pages do."""
+    """The first visit sets a cookie and redirects to the same URL, as many download pages do."""
     server.add("/f", b"the file").then(sets("/f", "seen=yes; Path=/"))
     done = fetch(host, server.url("/f"), work / "f")
     assert done["state"] == "completed"

@@ -1,4 +1,4 @@
-"""What is told of received bytes never falls within an attempt, however long a commit takes."""
+"""The reported number of received bytes never decreases within an attempt, however long a commit takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(message: JSON) -> list[JSON]:
-    """The downloads, or what stands for them, that a message tells of."""
+    """The downloads (or progress reports) in a message."""
     if message.get("method") == "progress":
         return [message["params"]]
     if message.get("method") == "changed":
@@ -40,7 +40,7 @@ def told(message: JSON) -> list[JSON]:
 
 
 def falls(host: Towline) -> list[str]:
-    """Every message that took bytes back within an attempt."""
+    """Every message in which `receivedBytes` decreased within an attempt."""
     most: dict[tuple[str, int], int] = {}
     found = []
     for message in list(host.messages):
@@ -53,7 +53,7 @@ def falls(host: Towline) -> list[str]:
 
 
 def unsteady(server: ScriptedServer, path: str, chance: random.Random) -> None:
-    """A file that is cut off, held up, and replaced by another version now and then."""
+    """A file that is sometimes cut off, delayed or replaced by another version."""
     resource = server.add(path, content(chance.randrange(100), SIZE))
     for version in range(chance.randrange(2, 7)):
         resource.then(
@@ -92,7 +92,7 @@ def test_counts_never_fall_while_commits_are_slow(
     done.set()
     commander.join()
     for one in ids:
-        with contextlib.suppress(RPCError):  # one that has ended
+        with contextlib.suppress(RPCError):  # it may have finished
             host.call("resume", id=one)
         assert finish(host, one)["state"] in ("completed", "failed")
     assert falls(host) == []

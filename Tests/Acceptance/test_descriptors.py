@@ -1,4 +1,4 @@
-"""A process that has no descriptor left: nothing fails for that, everything waits until there is one."""
+"""A process without free file descriptors: no download fails, all wait until a descriptor is free."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from scripted_server import Behaviour, ScriptedServer, content
 from support import MIB, QUICK_RETRY, finish
 from towline_client import JSON, Towline
 
-#: one try, were it to count
+#: would allow one try, if such a try counted
 ONE_TRY = {**QUICK_RETRY, "maxAttempts": 0}
 
 
 @contextmanager
 def descriptors_left(host: Towline, count: int) -> Iterator[None]:
-    """Lets the process open so many descriptors more."""
+    """Limits the process to this many more descriptors."""
     process = host.process.pid
     taken = {int(name) for name in os.listdir(f"/proc/{process}/fd")}
     limits = resource.prlimit(process, resource.RLIMIT_NOFILE)
@@ -34,7 +34,7 @@ def descriptors_left(host: Towline, count: int) -> Iterator[None]:
 
 
 def wait_for_tries(host: Towline, download_id: str, count: int = 4) -> JSON:
-    """The download once it has waited so many times."""
+    """The download after it has waited this many times."""
 
     def has_waited(event: JSON) -> bool:
         return sum(d["state"] in ("waiting", "failed") for d in host.changed(download_id)) >= count

@@ -1,4 +1,4 @@
-"""`createDirectories`: the directories of a destination are made, and nothing outside of `--root`."""
+"""`createDirectories` creates the directories of a destination, and nothing outside `--root`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole downloads: over nginx, http and https, and what the request and its answer say."""
+"""Complete downloads: from nginx, over http and https; what the request and its answer contain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from towline_client import JSON, Towline
 
 @pytest.fixture
 def trusting(launch: Launcher, nginx: Nginx) -> Towline:
-    """A process that trusts the authority of the test's nginx."""
+    """A process that trusts the authority of the test nginx."""
     return launch(env={"SSL_CERT_FILE": str(nginx.authority)})
 
 
@@ -261,7 +261,7 @@ def test_a_file_name_is_one_name(host: Towline, server: ScriptedServer, work: Pa
 
 
 def settled_failure(host: Towline, **params: object) -> JSON:
-    """The error of a start, or of the download it made: which of both tells of a bad place is left open."""
+    """The error of a start or of its download; the protocol allows both for a bad destination."""
     request = host.send("start", {"retry": NO_RETRY, **params})
     message = host.response(request)
     if "error" in message:

@@ -1,4 +1,4 @@
-"""Signals of every kind, and hosts that die at an awkward moment."""
+"""All kinds of signals, and hosts that die at an awkward moment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support import Held
 from towline_client import Towline
 
 PROMPT = 3.0
-#: what ends a program by default and tells of no defect in it (SIGTERM, SIGINT and SIGHUP: test_life.py)
+#: These end a program by default and do not report a crash (SIGTERM, SIGINT and SIGHUP: test_life.py).
 SIGNALS = ("QUIT", "USR1", "USR2", "ALRM", "VTALRM", "PROF", "XCPU", "IO", "PWR", "RTMIN", "RTMAX")
 
 
@@ -28,7 +28,7 @@ def test_every_signal_that_asks_for_an_end_keeps_the_bytes(
     process = launch()
     download_id = held.started(process, work / "f")["id"]
     waiting = process.send("wait", {"id": download_id})
-    process.call("ping")  # so that the wait has been read
+    process.call("ping")  # now it has read the wait
     process.signal(which)
     assert process.wait_exit(PROMPT) == 128 + which
     assert process.response(waiting)["error"]["data"]["kind"] == "shuttingDown"
@@ -46,7 +46,7 @@ def test_a_signal_that_was_ignored_at_the_start_stays_so(launch: Launcher, which
     assert process.wait_exit() == 0
 
 
-# A host that dies right after its first answer, while the kernel is slow to give what tells of it.
+# A host dies right after its first answer, and the kernel is slow to answer the call that watches it.
 
 SLOW_LOOK = ("-e", "trace=pidfd_open", "-e", "inject=pidfd_open:delay_enter=300000")
 

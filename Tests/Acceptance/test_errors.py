@@ -1,4 +1,4 @@
-"""Every error code of the protocol, reached by what a host could really do."""
+"""Every error code of the protocol, caused by what a real host could do."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_1005_unsupported_url(host: Towline) -> None:
 
 
 def test_1006_limit_exceeded(host: Towline) -> None:
-    """Which limit answers 1006, and which -32602, is left open: one that a host can reach has to."""
+    """The protocol leaves open which limits answer 1006 or -32602; a host must be able to reach one 1006."""
     excesses = [
         ("start", {"url": "http://127.0.0.1/" + "x" * 9_000, "path": "f"}),
         ("pause", {"ids": [f"a{n}" for n in range(501)]}),
@@ -139,7 +139,7 @@ def test_1008_permission_denied(launch: Launcher, server: ScriptedServer) -> Non
 
 
 def unprivileged(launch: Launcher) -> tuple[Towline, Path]:
-    """A process that is not root, and a directory that it may not write."""
+    """A process that is not root, and a directory that it may not write to."""
     locked = launch.home / "locked"
     locked.mkdir(mode=0o755)
     if os.geteuid() != 0:
@@ -153,7 +153,7 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 
 def open_to_nobody(launch: Launcher) -> None:
-    """Lets user `nobody` reach the folders of this test, and skips where it cannot run the binary."""
+    """Lets user `nobody` reach the folders of this test; skips if it cannot run the binary."""
     launch.state.mkdir(exist_ok=True)
     for folder in (launch.state, launch.work, launch.home):
         os.chown(folder, 65534, 65534)
@@ -219,9 +219,9 @@ def test_1011_the_cursor_of_another_list(host: Towline, other: JSON) -> None:
         assert (error.code, error.kind, error.data["retryable"]) == (1011, "cursorExpired", False)
         assert error.data["path"] == "params.cursor"
         assert "without it" in error.message
-        # What it says helps.
+        # The hint in the message works.
         host.call("list", limit=1, **second)
-        # The size of a page, and what of the downloads is wanted, may change.
+        # The page size and the requested fields may change.
         assert host.call("list", limit=2, cursor=cursor, fields=["state"], **first)["downloads"]
 
 

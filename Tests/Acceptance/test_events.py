@@ -1,4 +1,4 @@
-"""Events: who hears what, in which order, how often, and when no more."""
+"""Events: who receives which, in what order, how often, and when they stop."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_progress_comes_at_most_once_an_interval(
         if m.get("method") == "progress" and m["params"]["id"] == done["id"]
     ]
     assert len(times) >= 2
-    # The last event may follow sooner; of the others no more can come than intervals fit in.
+    # The last event may come early; the others keep the interval.
     assert len(times) <= (times[-1] - times[0]) * 1000 / interval + 2
 
 

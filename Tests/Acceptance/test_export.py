@@ -1,4 +1,4 @@
-"""Resume data as a host sees it: exported here, started there, once."""
+"""Resume data as a host uses it: exported here, started there, once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMIT = 32_768
 
 
 def exported(host: Towline, held: Held, path: Path, **params: object) -> tuple[str, str]:
-    """A download that was paused half-way: its id and its resume data."""
+    """A download that was paused halfway: its id and its resume data."""
     download_id = held.started(host, path, **params)["id"]
     assert host.call("pause", id=download_id)["download"]["receivedBytes"] == held.after
     held.release()
@@ -57,7 +57,7 @@ def test_used_twice_is_told(launch: Launcher, held: Held, work: Path) -> None:
     third = launch(state=work / "c")
     error = third.error("start", resumeData=text)
     assert (error.code, error.kind, error.data["reason"]) == (1013, "resumeDataUnusable", "partialMissing")
-    # In the state directory that used it the same start means the same download, as ever.
+    # In the state directory that already used it, the same start finds the same download.
     assert second.call("start", resumeData=text)["created"] is False
 
 
@@ -164,7 +164,7 @@ def test_what_has_not_begun_can_be_moved_too(launch: Launcher, server: ScriptedS
 
 
 def birth(path: Path) -> str:
-    """When a file was made, in nanoseconds, as resume data tells it."""
+    """The creation time of a file in nanoseconds, as in resume data."""
     run = subprocess.run(["stat", "--format=%.9W", path], capture_output=True, text=True, check=True)
     return run.stdout.strip().replace(".", "")
 
@@ -224,7 +224,7 @@ def test_a_forged_destination_is_not_written_to(
 def test_another_users_text_is_told_and_stays_good(
     launch: Launcher, held: Held, work: Path, tmp_path: Path
 ) -> None:
-    """Another home stands for another user, or another machine."""
+    """Another home directory represents another user or machine."""
     host = launch()
     _, text = exported(host, held, work / "f")
     before = (work / "f.towline").read_bytes()
@@ -233,7 +233,8 @@ def test_another_users_text_is_told_and_stays_good(
     assert (error.code, error.kind, error.data["reason"]) == (1013, "resumeDataUnusable", "unproven")
     assert error.data["path"] == str(work / "f.towline")
     assert (work / "f.towline").read_bytes() == before
-    # Nothing has happened: it can fetch everything, and the text still serves those who may use it.
+    # Nothing has changed: that process can download the file itself, and the text still works for the first
+    # user.
     fresh = other.call("start", url=held.url, path=str(work / "g"))
     assert finish(other, fresh["download"]["id"])["state"] == "completed"
     again = launch(state=work / "c").call("start", resumeData=text)
@@ -283,7 +284,7 @@ def test_without_a_key_for_the_user_a_text_serves_its_state_directory(
 
 
 def test_the_options_go_along(launch: Launcher, held: Held, work: Path) -> None:
-    """All that `start` takes beside what is left out on purpose: headers, metadata and events."""
+    """All params of `start` except those left out on purpose: headers, metadata and events."""
     options: JSON = {
         "priority": -7,
         "ifExists": "overwrite",
@@ -295,7 +296,7 @@ def test_the_options_go_along(launch: Launcher, held: Held, work: Path) -> None:
     assert {name: taken[name] for name in ("priority", "checksum")} == {
         name: options[name] for name in ("priority", "checksum")
     }
-    # Once more, out of the second process.
+    # Exported again, from the second process.
     third = launch(state=work / "c")
     again = second.call("export", id=taken["id"])["resumeData"]
     assert third.call("start", resumeData=again, startPaused=True)["download"]["priority"] == -7
@@ -317,7 +318,7 @@ def test_background_goes_along(launch: Launcher, held: Held, server: ScriptedSer
     server.wait_requests("/held", 2)
     second.close_stdin()
     other.gate.set()
-    # Its host is gone, and it goes on.
+    # Its host has exited, and the download continues.
     assert second.wait_exit() == 0
     third = launch(state=work / "b")
     assert third.call("get", id=download_id)["download"]["state"] == "completed"

@@ -1,4 +1,4 @@
-"""What goes wrong while a download runs, and what is done about it."""
+"""What goes wrong during a download, and how the service reacts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_dropped_connection_goes_on_where_it_was(
     assert starts[0] == 0
     assert starts == sorted(starts)
     if not reset:
-        # An orderly end loses nothing; a reset may take what had not been read yet.
+        # A FIN loses nothing; a reset may drop bytes that were not read yet.
         assert starts == [0, *(resume_start(n * MIB - (n - 1) * OVERLAP) for n in (1, 2, 3))]
 
 
@@ -293,7 +293,7 @@ def test_userinfo_in_a_url_is_told_to_nobody(launch: Launcher, server: ScriptedS
 def test_an_environment_proxy_is_not_used_for_loopback_secretly(
     launch: Launcher, server: ScriptedServer, other_server: ScriptedServer, work: Path
 ) -> None:
-    """Whatever is decided about proxies of the environment: CGI's HTTP_PROXY in capitals is never one."""
+    """However proxies of the environment are treated: CGI's HTTP_PROXY in capitals is never used."""
     server.add("/f", b"x")
     host = launch(env={"HTTP_PROXY": other_server.url()})
     assert fetch(host, server.url("/f"), work / "f")["state"] == "completed"

@@ -1,4 +1,4 @@
-"""File systems that differ from what is usual: overlayfs, FAT by FUSE, short names, read-only, full ones."""
+"""Unusual file systems: overlayfs, FAT through FUSE, short names, read-only and full ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def mounted(place: Path, *options: str, what: str = "none") -> Iterator[Path]:
-    """A file system mounted at a new directory; skips where that may not be."""
+    """A file system mounted at a new directory; skips if mounting is not allowed."""
     place.mkdir(parents=True, exist_ok=True)
     ran = run("mount", *options, what, place)
     if ran.returncode != 0:
@@ -42,7 +42,7 @@ def stack() -> Iterator[ExitStack]:
 
 @pytest.fixture
 def overlay(tmp_path: Path, stack: ExitStack) -> Path:
-    """An overlayfs of 24 MiB whose files have another device than their directory, as in containers."""
+    """An overlayfs of 24 MiB: as in containers, device numbers of files and their directory differ."""
     lower, upper, place = tmp_path / "lower", tmp_path / "upper", tmp_path / "overlay"
     lower.mkdir()
     stack.enter_context(mounted(upper, "-t", "tmpfs", "-o", "size=24m"))
@@ -61,7 +61,7 @@ Disk = Callable[[str], Path]
 
 @pytest.fixture
 def odd_disk(tmp_path: Path, stack: ExitStack) -> Disk:
-    """Mounts a file system that is odd in the ways that the words name; see odd_disk.c."""
+    """Mounts a file system that behaves oddly in the ways that the words name; see odd_disk.c."""
     if os.geteuid() != 0 or not os.access("/dev/fuse", os.R_OK | os.W_OK):
         pytest.skip("needs root and /dev/fuse")
     if shutil.which("gcc") is None or run("pkg-config", "--exists", "fuse3").returncode != 0:
@@ -88,11 +88,11 @@ def odd_disk(tmp_path: Path, stack: ExitStack) -> Disk:
     return mount
 
 
-# Another device than the directory's
+# Files on a different device than their directory
 
 
 def exported(host: Towline, held: Held, path: Path) -> str:
-    """The resume data of a download that was paused half-way; its process has ended."""
+    """The resume data of a download that was paused halfway; its process has exited."""
     download_id = held.started(host, path)["id"]
     assert host.call("pause", id=download_id)["download"]["receivedBytes"] == held.after
     held.release()
@@ -121,7 +121,7 @@ def refusal(host: Towline, text: str, path: Path) -> JSON:
 
 @contextmanager
 def btrfs(place: Path) -> Iterator[Path]:
-    """A small Btrfs mounted there; skips where there can be none."""
+    """A small Btrfs mounted there; skips if that is not possible."""
     if shutil.which("mkfs.btrfs") is None:
         pytest.skip("needs mkfs.btrfs")
     image = place.with_name("btrfs.image")
@@ -172,7 +172,7 @@ def test_a_full_overlayfs_parks_what_goes_there(
         host.call("start", url=server.url("/f"), path=str(overlay / f"f{number}"), id=f"f{number}")
     poll(lambda: host.call("get", id="f2")["download"]["reason"] == "diskFull")
     requests = len(server.requests("/f"))
-    # The look that follows finds it as full as before.
+    # The next check finds it still full.
     looked = host.call("get", id="f2")["download"]["retryAt"]
     poll(lambda: host.call("get", id="f2")["download"]["retryAt"] != looked)
     assert len(server.requests("/f")) == requests
@@ -183,7 +183,7 @@ def test_a_full_overlayfs_parks_what_goes_there(
         assert (overlay / f"f{number}").read_bytes() == data
 
 
-# What some refuse
+# Operations that some file systems refuse
 
 
 @pytest.mark.parametrize("kind", ["small", "large", "of unknown length", "resumed"])
@@ -253,7 +253,7 @@ def test_a_servers_name_is_cut_to_what_the_disk_takes(
     assert all(name.startswith("n" * 60) and name.endswith(".tar.gz") for name in names)
 
 
-# Read-only, and full before the first byte
+# Read-only, or full before the first byte
 
 
 def test_a_read_only_disk_is_no_matter_of_permissions(

@@ -1,4 +1,4 @@
-"""What `start` would refuse comes in by resume data or lies in the state: numbers, texts beyond limits."""
+"""Values that `start` would refuse, in resume data or in stored state: numbers and texts beyond limits."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_no_start_takes_no_resume_data_brings(launch: Launcher, text: str, 
     assert (work / "f.towline").stat() == before
 
 
-#: by column: what nothing that we write would hold
+#: by column: values that the service never writes
 STORED: list[tuple[str, Any]] = [
     *(("options", f"{name}={value}") for name in TIMES for value in (HUGE, DAY + 1, 0, -5, 1 << 70)),
     *(("options", f"retryMaxAttempts={value}") for value in (HUGE, -1)),
@@ -102,11 +102,11 @@ STORED: list[tuple[str, Any]] = [
 def test_a_stored_record_that_breaks_a_limit_is_mended_or_fails_alone(
     launch: Launcher, server: ScriptedServer, work: Path
 ) -> None:
-    """Every record has got half of its bytes and another harm."""
+    """Every record has half of its bytes and a different damaged value."""
     host = launch()
     host.call("configure", maxActive=200, maxActivePerHost=200)
     held = Held(server)
-    # One real one to copy the harmed columns' neighbours from, and all others as they were asked for.
+    # One real download, whose columns the damaged records copy; the others are as requested.
     held.started(host, work / "real", id="real")
     host.call("pause", id="real")
     held.release()
@@ -143,7 +143,7 @@ def test_a_stored_record_that_breaks_a_limit_is_mended_or_fails_alone(
         assert "x-forged" not in {name.lower() for name in request.headers}
 
 
-#: How a process comes by what others left unfinished: arguments, a request.
+#: How a process takes over unfinished downloads of others: arguments, a request.
 DOORS: dict[str, tuple[list[str], str, dict[str, Any]]] = {
     "resume all": ([], "resume", {"all": True}),
     "cancel all": ([], "cancel", {"all": True}),
@@ -165,7 +165,7 @@ COMMANDS: list[tuple[str, dict[str, Any]]] = [
 def test_every_command_is_answered_for_a_record_that_fails_alone(
     launch: Launcher, server: ScriptedServer, work: Path, door: str, stored: str
 ) -> None:
-    """What is stored as unfinished reads as failed: nobody takes it over to go on with it."""
+    """A stored unfinished record is read as failed; no process takes it over to continue it."""
     server.add("/file", b"x" * MIB)
     host = launch()
     for name in ("bad", "good"):
@@ -190,7 +190,7 @@ def test_every_command_is_answered_for_a_record_that_fails_alone(
     assert second.wait_exit() == 0
 
 
-#: Longer than anything of ours: the columns that one may have in its record, by what becomes of the download.
+#: Columns that may hold a value longer than any that the service writes, by the state that results.
 TOO_BIG = {
     "completed": [
         "written",
@@ -245,7 +245,7 @@ def test_a_stored_value_beyond_any_size_harms_its_own_record_alone(
     assert second.call("shutdown") is None
     second.notify("exit")
     assert second.wait_exit() == 0
-    # What is left of the damage is set aside now, or mended.
+    # Remaining damage has now been set aside or repaired.
     third = launch()
     assert {*good, "new"} <= {d["id"] for d in third.call("list")["downloads"]}
     assert third.call("resume", all=True)["errors"] == []

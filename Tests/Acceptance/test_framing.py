@@ -1,4 +1,4 @@
-"""Heads and ends out of the ordinary: what two readers could take for two things is refused, never a file."""
+"""Unusual heads and ends: a response that two readers could understand differently is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Serve = Callable[..., RawServer]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Makes raw servers that end with the test."""
+    """Starts raw servers that are closed at the end of the test."""
     with contextlib.ExitStack() as stack:
 
         def make(script: Script | Answer | bytes, certificates: Path | None = None) -> RawServer:
@@ -42,7 +42,7 @@ def outcome(done: JSON) -> tuple[str, str | None]:
     return done["state"], (done["error"] or {}).get("kind")
 
 
-# One truth about framing
+# Ambiguous framing
 
 DOUBTFUL = {
     "a blank before the colon": head("Transfer-Encoding : chunked") + CHUNKED,
@@ -112,7 +112,7 @@ def test_a_resume_takes_no_part_whose_framing_is_doubtful(
     def script(_: str, first: int | None) -> Answer:
         if first is None:
             return Answer(head('ETag: "v1"', "Content-Length: 4000") + data[:2_000])
-        # Whatever overlap is asked for first, it is what the file holds.
+        # Whatever overlap is requested first, it must match the file.
         if first < 2_000:
             line = f"Content-Range: bytes {first}-3999/4000"
             doubtful = parts.pop(0) is not good if parts else False
@@ -288,7 +288,7 @@ def test_a_body_that_says_itself_where_it_ends_needs_no_end_of_tls(
     assert (work / "f").read_bytes() == b"hello"
 
 
-# Kinds
+# Error kinds
 
 CHUNKS = head("Transfer-Encoding: chunked")
 

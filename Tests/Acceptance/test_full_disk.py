@@ -1,4 +1,4 @@
-"""Full disks: what goes to one stops and waits, and goes on by itself when there is room."""
+"""Full disks: downloads to one stop, wait, and continue by themselves when there is space."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def parked(host: Towline, download_id: str) -> JSON:
-    """The first event that tells that the download waits for room."""
+    """The first event that reports that the download waits for disk space."""
     event = host.wait_event(
         lambda event: (
             event["method"] == "changed"
@@ -115,7 +115,7 @@ def test_a_quota_that_no_look_sees_is_tried_again(
         pytest.skip("strace is missing")
     data = content(6, 2 * MIB)
     server.add("/f", data)
-    # The first two attempts of its writer to reserve room meet the quota.
+    # The first two reservations of disk space fail with EDQUOT.
     inject = "inject=fallocate:error=EDQUOT:when=1..2"
     host = launch(prefix=("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fallocate", "-e", inject))
     host.call("start", url=server.url("/f"), path=str(work / "f"), id="f")
@@ -151,7 +151,7 @@ def test_a_state_on_a_full_disk_loses_nothing_that_was_acknowledged(
     assert refusal is not None, "1,000 records went to a full disk"
     assert (refusal["code"], refusal["data"]["kind"]) == (1009, "storageFailure")
     assert acknowledged
-    # What runs goes on, and so does the process.
+    # The active download and the process continue.
     held.release()
     poll(
         lambda: (work / "held").exists() or (work / "held.towline").stat().st_size == 2 * MIB,

@@ -1,4 +1,4 @@
-"""Starting the same thing again, in the same process and after it."""
+"""Starting the same download again, in the same process and in the next one."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_progress_is_known_at_launch_before_any_network(
 def test_nobody_is_told_of_a_completion_before_it_is_recorded(
     launch: Launcher, server: ScriptedServer, work: Path, method: str
 ) -> None:
-    """Whoever asks while the record is on its way to the disk hears of an active download."""
+    """While the record is being written to disk, every request still reports an active download."""
     host = launch()
     for number in range(40):
         download_id, path = f"d{number}", str(work / f"f{number}")

@@ -1,4 +1,4 @@
-"""A server that answers 200 with something that is not the file, while part of the file is held."""
+"""A server answers 200 with something other than the file, after part of the file was received."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_error_page_in_place_of_the_rest_keeps_what_is_held(
     assert (end["state"], end["reason"]) == ("waiting", "needsUrl")
     assert (end["error"]["kind"], end["error"]["httpStatus"]) == ("urlExpired", 200)
     kept(held, work, end)
-    # The next answer may be the file again.
+    # The next answer is the file again.
     held.resource.default = Behaviour()
     assert began(settled(host, download_id)) == ("resumed", None, "validated")
     assert (work / "f").read_bytes() == held.data
@@ -134,7 +134,7 @@ def test_a_smaller_version_with_a_validator_of_its_own_is_a_change(
 def test_a_part_that_nobody_asked_for_does_not_replace_what_is_held(
     host: Towline, server: ScriptedServer, work: Path, content_type: str, etag: str | None
 ) -> None:
-    """A page as a 206 from the first byte, also to a request for everything."""
+    """A page sent as a 206 from the first byte, also when the whole file is requested."""
     held = Held(server)
     download_id = pause_midway(host, held, work / "f")
     fields = [
@@ -146,7 +146,7 @@ def test_a_part_that_nobody_asked_for_does_not_replace_what_is_held(
     held.resource.default = Behaviour(status=206, body=JSON_PAGE, headers=fields, bare=True)
     end = settled(host, download_id)
     if content_type == "application/octet-stream" and etag is not None:
-        # As much as a new version would say of itself.
+        # It looks exactly like a new version.
         assert began(end) == ("restarted", "validatorChanged", None)
         return
     assert (end["state"], end["reason"]) == ("waiting", "needsUrl")

@@ -1,4 +1,4 @@
-"""`inspect`: what was asked, and when it began and ended."""
+"""`inspect`: which requests were sent, and when they began and ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kills at chosen system calls: what they leave beside the files is cleared away, and nothing is lost."""
+"""Kills at chosen system calls: leftover files are removed, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from scripted_server import ScriptedServer, content
 from support import MIB, Held, finish, poll
 from towline_client import Towline
 
-#: A file that fits one buffer, and one that does not.
+#: A file that fits into one buffer, and one that does not.
 SIZES = (4_096, 2 * MIB)
 
 
 def killed_at(launch: Launcher, calls: str, *, path: Path | None = None, when: str = "1") -> Towline:
-    """A process that is killed as it enters one of these system calls, on that path if one is given."""
+    """A process that is killed when it enters one of these system calls, if given on this path."""
     if shutil.which("strace") is None:
         pytest.skip("strace is missing")
     only = () if path is None else ("-P", str(path))
@@ -59,7 +59,7 @@ def test_a_file_that_has_its_name_when_the_process_is_killed_is_recognised(
 ) -> None:
     data = content(2, size)
     server.add("/f", data)
-    # The directory is flushed when the file has its name, before the record tells of it.
+    # The directory is flushed after the rename and before the record is updated.
     first = killed_at(launch, "fsync", path=work)
     first.send("start", {"url": server.url("/f"), "path": str(work / "f"), "id": "f"})
     died(first)
@@ -98,7 +98,7 @@ def test_a_cancel_that_keeps_the_partial_is_not_finished_by_anybody(
     first.kill()
     second = launch()
     assert second.call("get", id="f")["download"]["state"] == "canceled"
-    # A later request of this process is behind all that it began with.
+    # A later request is handled after everything the process does at its start.
     second.call("start", url=held.url, path=str(work / "g"), startPaused=True)
     assert (work / "f.towline").stat().st_size == held.after
     second.call("remove", id="f")

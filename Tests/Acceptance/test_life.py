@@ -1,4 +1,4 @@
-"""How the process begins and ends: arguments, end of input, shutdown, signals, and the death of its host."""
+"""How the process starts and exits: arguments, end of input, shutdown, signals, and the exit of its host."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_pipeline_writes_every_answer_before_it_ends(launch: Launcher) -> None
     process = launch(read_at_once=False)
     process.raw("".join(line("info", n) + "\n" for n in range(400)))
     process.close_stdin()
-    time.sleep(0.3)  # by now the pipe is full and the end of input seen
+    time.sleep(0.3)  # now the pipe is full and the process has seen the end of input
     process.start_reading()
     assert process.wait_exit() == 0
     assert [m["id"] for m in process.messages] == list(range(400))
@@ -215,7 +215,7 @@ def test_a_final_checkpoint_is_quick(launch: Launcher, server: ScriptedServer, w
     began = time.monotonic()
     process.close_stdin()
     process.wait_exit(PROMPT)
-    assert time.monotonic() - began < 1.5 + 0.5  # the process's own limit, and the machine's noise
+    assert time.monotonic() - began < 1.5 + 0.5  # the limit of the process, plus noise
 
 
 def test_background_downloads_outlive_a_host_that_has_gone(
@@ -417,7 +417,7 @@ def test_nohup_is_honoured(launch: Launcher) -> None:
     assert process.wait_exit() == 0
 
 
-# The death of the host
+# The exit of the host
 
 
 def test_a_host_named_by_argument_that_dies_ends_the_service(launch: Launcher) -> None:
@@ -488,7 +488,7 @@ def test_output_that_cannot_be_written_ends_with_74(launch: Launcher) -> None:
             )
         return ran.returncode
 
-    # Several times: the end of input must not overtake the write that fails.
+    # Several times: the end of input must not overtake the failing write.
     assert [status() for _ in range(8)] == [74] * 8
 
 

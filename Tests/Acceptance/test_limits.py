@@ -1,4 +1,4 @@
-"""Each limit is named as `info` names it, with the number that it has there."""
+"""Each limit has the name and the number that `info` reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from towline_client import Towline
 URL = "http://127.0.0.1:1/"
 START: JSON = {"url": URL + "f", "path": "f", "startPaused": True}
 
-#: the limit, and a request that has so many of it
+#: the limit, and a request that exceeds it
 OVER: dict[str, Callable[[int], tuple[str, JSON]]] = {
     "urlBytes": lambda n: ("start", {**START, "url": URL + "x" * (n - len(URL))}),
     "pathBytes": lambda n: ("start", {**START, "path": "/" + "d/" * ((n - 1) // 2) + "f" * ((n - 1) % 2)}),

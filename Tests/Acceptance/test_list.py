@@ -1,4 +1,4 @@
-"""`list`: filters, pages that stay right while things change, and what changed since."""
+"""`list`: filters, pages that stay right while downloads change, and what changed since a revision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that the file system does not take, and names that a server should not have chosen."""
+"""Names that the file system refuses, and unsafe names from servers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LONG = "d" * 300
 
 
 def deep(work: Path, byte_count: int) -> str:
-    """A path of so many bytes, each of whose names is short."""
+    """A path of this many bytes, made of short names."""
     text = str(work)
     while (rest := byte_count - len(text)) > 0:
-        # Never so many that there is room for a slash alone.
+        # Never leave exactly one byte, which would be a slash without a name.
         text += "/" + "x" * (rest - 1 if rest <= 200 else 150)
     return text
 
@@ -42,7 +42,7 @@ def test_a_name_in_a_path_that_is_too_long_is_a_wrong_parameter(
     assert refused(host, url, "path", path=path, ifExists="rename")["maximum"] == 255
 
 
-#: bytes of the longest name that a client may give: 240, the suffix of the partial file taken off
+#: Longest name in bytes that a client may give: 240 minus the suffix of the partial file.
 NAME_LIMIT = 232
 
 
@@ -142,7 +142,7 @@ def test_rename_counts_before_the_whole_ending(
     started = host.call("start", url=server.url("/f"), ifExists="rename", **where)
     done = finish(host, started["download"]["id"])
     if len(name) > 200:
-        # Where a name has to give way, it does so before the number.
+        # A name that is too long is cut before the number.
         assert Path(done["path"]).name.endswith(" (1).tar.gz")
     else:
         assert Path(done["path"]).name == numbered
@@ -165,7 +165,7 @@ def test_so_does_the_name_that_the_server_gives(
             "start", url=server.url(f"/{name}"), path=str(work / "sub" / name), ifExists="rename"
         )
         paths.append(Path(finish(host, started["download"]["id"])["path"]).name)
-    # One numbering, whoever gave the name.
+    # The numbers are the same, whether the server or the client gave the name.
     assert paths[1:3] == paths[3:5]
     assert paths[0] == name
 

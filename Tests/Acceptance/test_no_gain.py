@@ -1,4 +1,4 @@
-"""Servers whose answers bring nothing new: each such answer counts as a failure and is waited for."""
+"""Servers whose answers bring no new bytes: each such answer counts as a failure and delays the next try."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OLD_DATE = [("Last-Modified", "Mon, 06 Jan 2020 10:00:00 GMT"), ("Date", "Tue, 0
 
 
 def first_five(*headers: tuple[str, str], total: str = "10", body: bytes = b"01234") -> Behaviour:
-    """A 206 with the first bytes, whatever was asked for."""
+    """A 206 with the first bytes, whatever was requested."""
     named = f"bytes 0-{len(body) - 1}/{total}"
     return Behaviour(status=206, body=body, content_range=named, headers=[*headers])
 
@@ -46,7 +46,7 @@ def test_one_part_for_every_request_is_not_asked_for_for_ever(
     assert done["state"] == "failed"
     assert done["error"]["kind"] in ("incomplete", "rangeUnsupported", "remoteChanged")
     assert not (work / "f").exists()
-    # Each try may ask in another way once or twice before it is over.
+    # Each try may send one or two different requests.
     assert len(server.requests("/f")) <= 3 * (TRIES + 1) + 1
     assert changed_events(host) <= 12 * (TRIES + 1)
 
@@ -79,12 +79,12 @@ def test_what_gains_nothing_waits(host: Towline, server: ScriptedServer, work: P
 def test_bytes_that_replace_what_was_thrown_away_are_not_gained(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """Every run gains a byte of a new version, and loses it to the next."""
+    """Every round receives a new byte of a new version, and the next round discards it."""
     resource = server.add("/f", TEN, etag=None)
     for number in range(100):
         etag = ("ETag", f'"{number}"')
         if number > 0:
-            resource.then(first_five(etag))  # to a request for a part of the last version
+            resource.then(first_five(etag))  # answers a request for a part of the previous version
         resource.then(
             first_five(etag),
             first_five(etag, body=TEN[:6]),
@@ -101,7 +101,7 @@ def test_failures_between_parts_that_gain_do_not_add_up(
     data = content(1, 400_000)
     resource = server.add("/f", data, etag='"v"', default=Behaviour(cap=20_000))
     for _ in range(40):
-        # The next part is promised, and its first byte never comes.
+        # The next part is announced, but its first byte never arrives.
         resource.then(Behaviour(cap=20_000, drop_after=0), Behaviour(cap=20_000))
     done = fetch(host, server.url("/f"), work / "f", retry=RETRY)
     assert done["state"] == "completed"
@@ -113,7 +113,7 @@ def test_failures_between_parts_that_gain_do_not_add_up(
 def test_a_file_that_comes_in_many_parts_comes_without_waits_or_a_flood_of_events(
     host: Towline, server: ScriptedServer, work: Path, size: int
 ) -> None:
-    """The end of what is held is compared with each part, and leaves room in it for new bytes."""
+    """The received end is compared with each part, and must leave space for new bytes in it."""
     data = content(1, 50 * size)
     server.add("/f", data, default=Behaviour(cap=size))
     done = fetch(host, server.url("/f"), work / "f", retry=NO_RETRY)
@@ -140,7 +140,8 @@ def test_a_new_version_in_parts_is_fetched_without_a_failure(
 ) -> None:
     old, new = content(1, 3_000), content(2, 3_000)
     first = Behaviour(cap=1_000, body=old, headers=[("ETag", '"first"')])
-    # A part of the first version is asked for; the second answers, and is then asked for from its beginning.
+    # A part of the first version is requested; the second version answers, and is then requested from its
+    # start.
     server.add("/f", new, etag='"second"', default=Behaviour(cap=1_000)).then(first, first, first)
     done = fetch(host, server.url("/f"), work / "f", retry=NO_RETRY)
     assert done["state"] == "completed"

@@ -1,4 +1,4 @@
-"""Waiting for the network: when it is away, how the wait ends, and what is no absence of it."""
+"""Waiting for the network: when it is down, how the wait ends, and which failures have another cause."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_download_waits_for_the_network_and_goes_on_with_it(
 
 
 def test_a_route_is_enough_and_no_retry_is_spent(host: Towline, network: Network, work: Path) -> None:
-    """The network comes and goes; the one retry that there is is left for the server."""
+    """The network comes and goes; the only retry is kept for failures of the server."""
     server = network.server()
     server.add("/f", b"x").then(Behaviour(status=503))
     start(host, server.url("/f"), work / "f", retry={"maxAttempts": 1, "initialDelayMs": 10})
@@ -120,7 +120,7 @@ def test_a_network_that_goes_while_bytes_come_is_waited_for(
 
 
 def test_a_pulled_cable_is_an_absent_network(host: Towline, network: Network, work: Path) -> None:
-    """The routes are still there."""
+    """The routes still exist."""
     server = network.server()
     server.add("/f", b"x")
     network.up()
@@ -159,12 +159,12 @@ def test_a_rule_that_goes_brings_the_network_back(
     network.rule("add", "prio", "10", "to", SERVER, kind)
     start(host, server.url("/f"), work / "f")
     wait_offline(host)
-    # Time alone would take longer with each try.
+    # By time alone, each try would wait longer than the one before.
     for tries in range(2, 5):
         host.call("resume", id="d")
         poll(lambda n=tries: attempts(host) == n, what="another try")
         wait_offline(host)
-    # Whoever begins to wait looks once more soon.
+    # The service checks once more soon after a wait begins.
     time.sleep(1)
     network.rule("del", "prio", "10")
     assert host.wait_state("d", "completed", timeout=8)["state"] == "completed"
@@ -173,7 +173,7 @@ def test_a_rule_that_goes_brings_the_network_back(
 def test_where_the_routes_cannot_tell_it_tries_again(
     launch: Launcher, network: Network, clock: WallClock, work: Path
 ) -> None:
-    """A machine of the local network is away, and nothing on this one changes when it comes."""
+    """A machine on the local network is down; nothing changes on this machine when it appears."""
     network.up(default_route=False)
     host = launch(prefix=network.prefix, env=clock.environment)
     late = "10.219.7.9"
@@ -181,7 +181,7 @@ def test_where_the_routes_cannot_tell_it_tries_again(
     wait_offline(host)
     network.add_address(late)
     network.server(late, port=8765).add("/f", b"x")
-    # In steps that are no standstill of the process.
+    # In steps too short to look as if the process had been stopped.
     for seconds in (3, 6):
         clock.pass_by(seconds)
         time.sleep(1.2)
@@ -202,7 +202,7 @@ def test_even_this_machine_can_be_out_of_reach(host: Towline, network: Network, 
 def test_connections_from_before_a_suspend_are_not_used_again(
     launch: Launcher, server: ScriptedServer, clock: WallClock, work: Path
 ) -> None:
-    """Whatever stood between may have forgotten them, and says nothing."""
+    """Middleboxes may have dropped them without notice."""
     server.add("/f", b"x")
     host = launch(env=clock.environment)
     for name in ("1", "2"):
@@ -246,7 +246,7 @@ def test_commands_end_the_wait(host: Towline, network: Network, work: Path) -> N
 def test_a_suspend_ends_the_wait(
     launch: Launcher, network: Network, clock: WallClock, work: Path, kind: str
 ) -> None:
-    """Nothing tells of a network that changed while the system slept: the first thing awake is a try."""
+    """Nothing reports a network change during system sleep, so the service tries at once after waking."""
     host = launch(prefix=network.prefix, env=clock.environment)
     server = network.server()
     start(host, server.url("/f"), work / "f")
@@ -278,7 +278,7 @@ def test_after_a_minute_the_wait_counts_as_settled(
 def test_after_a_minute_it_counts_as_settled_for_whoever_waits(
     launch: Launcher, network: Network, clock: WallClock, work: Path, door: str
 ) -> None:
-    """Also for a session that did not start it."""
+    """Also for a session that did not start the download."""
     host = launch(prefix=network.prefix, env=clock.environment)
     start(host, f"http://{SERVER}/f", work / "f")
     wait_offline(host)
@@ -308,7 +308,7 @@ def test_a_pipeline_ends_after_a_minute_without_a_network(
     assert host.wait_exit(20) == 1
 
 
-# What is no absence of a network
+# Failures that do not mean a missing network
 
 
 def test_a_server_that_refuses_is_there(host: Towline, network: Network, work: Path) -> None:
@@ -321,7 +321,7 @@ def test_a_server_that_refuses_is_there(host: Towline, network: Network, work: P
 def test_a_link_without_carrier_is_no_matter_to_this_machine(
     host: Towline, network: Network, work: Path
 ) -> None:
-    """What goes to an address of the machine itself stays on it."""
+    """Traffic to an address of this machine never leaves it."""
     data = content(1, MIB)
     network.up(default_route=False)
     second = "10.219.7.3"
@@ -356,7 +356,7 @@ def test_this_machine_needs_no_network(host: Towline, network: Network, work: Pa
 def test_a_name_that_is_not_known_is_no_absent_network(
     launch: Launcher, network: Network, work: Path
 ) -> None:
-    """The network is there, and its name server is not."""
+    """The network works, but its name server is down."""
     network.serve_names(SERVER)
     assert network.names is not None
     network.names.close()

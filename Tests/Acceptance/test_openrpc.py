@@ -71,7 +71,7 @@ def test_the_published_document_is_the_same(document: JSON) -> None:
 
 def test_every_method_of_the_protocol_is_in_it_once(document: JSON) -> None:
     names = [m["name"] for m in document["methods"]]
-    # What is never answered stands apart: the model of OpenRPC wants a result of every method.
+    # Notifications are listed separately, because the OpenRPC schema requires a result for every method.
     names += [m["name"] for m in document["x-notifications"]]
     assert set(names) >= METHODS
     assert len(names) == len(set(names))
@@ -122,7 +122,7 @@ def test_every_schema_is_a_json_schema(document: JSON) -> None:
 
 def test_every_error_code_is_listed(document: JSON) -> None:
     codes = {e["code"] for m in document["methods"] for e in m.get("errors") or []}
-    # 1007 was never answered, and stays free.
+    # 1007 was never used and stays reserved.
     assert {code for code in codes if code > 0} == set(range(1001, 1014)) - {1007}
 
 
@@ -158,7 +158,7 @@ def test_events_fit_their_schemas(document: JSON, host: Towline, server: Scripte
             validate(document, schemas[name]["schema"], value)
 
 
-#: what `start` may be given one day, each with a value that would be right
+#: members that `start` may have in some version, each with a valid value
 START_MEMBERS: JSON = {
     "checksum": {"algorithm": "sha256", "value": "0" * 64},
     "ifExists": "rename",
@@ -194,7 +194,7 @@ START_MEMBERS: JSON = {
 def test_a_member_of_start_is_described_or_refused_by_name(
     document: JSON, host: Towline, member: str
 ) -> None:
-    """Never accepted and ignored."""
+    """It is never silently ignored."""
     if member in {p["name"] for p in method(document, "start")["params"]}:
         return
     params = {"url": "http://127.0.0.1:1/f", "path": "f", "startPaused": True}

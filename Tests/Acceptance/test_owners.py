@@ -1,4 +1,4 @@
-"""What clients are told of other processes and of gaps: who owns a download, and whose events were lost."""
+"""What clients learn about other processes and gaps: who owns a download, and whose events were lost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_owner_that_would_yield_and_does_not_answer_is_told_apart(
     for name in ("f", "g"):
         Held(server, f"/{name}").started(owner, work / name, id=name)
     owner.close_stdin()
-    # Once it has given up one it gives up all.
+    # A process that has given up one download gives up all.
     poll(lambda: not other.call("pause", ids=["g"])["errors"])
     owner.signal(signal.SIGSTOP)
     try:

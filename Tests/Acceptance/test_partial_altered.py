@@ -1,4 +1,4 @@
-"""A partial file that somebody cuts, punches or writes to, while it is open and while it is not."""
+"""Another program truncates, punches holes in or writes to a partial file, while it is open or not."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def append(path: Path) -> None:
 
 
 def with_its_old_times(change: Callable[[Path], None]) -> Callable[[Path], None]:
-    """As whoever covers his tracks does."""
+    """Restores the times afterwards, to hide the change."""
 
     def changed(path: Path) -> None:
         before = path.stat()
@@ -78,7 +78,7 @@ any_change = pytest.mark.parametrize("change", CHANGES, ids=[change.__name__ for
 
 
 def at_rest(partial: Path, size: int) -> None:
-    """Waits until the file has that length, and for longer than the kernel's file clock needs to tick."""
+    """Waits until the file has this length, and until the clock for file times has moved on."""
     poll(lambda: partial.exists() and partial.stat().st_size == size, what="the bytes in the partial file")
     poll(lambda: time.time() - partial.stat().st_ctime > 0.05)
 
@@ -110,7 +110,7 @@ def test_a_partial_that_is_changed_while_it_is_written_is_fetched_anew(
 def test_a_partial_that_is_changed_between_its_last_byte_and_its_end_is_fetched_anew(
     host: Towline, server: ScriptedServer, work: Path, change: Callable[[Path], None]
 ) -> None:
-    """All bytes are there; only the end of the body, which alone tells the length, is still to come."""
+    """All bytes have arrived; only the end of the body, which determines the length, is missing."""
     held = Held(server, size=MIB, after=MIB)
     held.resource.default = Behaviour(chunked=True, hold_after=MIB, gate=held.gate)
     download_id = held.started(host, work / "f", retry=QUICK_RETRY)["id"]
@@ -139,7 +139,7 @@ def test_a_resumed_partial_that_is_changed_is_fetched_anew(
 def test_a_changed_partial_is_not_taken_for_a_changed_file(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """The end of what is held is compared with what the server sends; the server is not to blame."""
+    """The bytes already received are compared with the server's; a difference is not the server's fault."""
     held = Held(server)
     download_id = held.started(host, work / "f", retry=QUICK_RETRY, onChange="fail")["id"]
     at_rest(work / "f.towline", held.after)

@@ -1,4 +1,4 @@
-"""What somebody did to a partial file between two runs: noticed, never followed, and never a wrong file."""
+"""A partial file that was replaced between two runs: noticed, never followed, and never a wrong file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fixtures import Launcher
 from scripted_server import ScriptedServer
 from support import MIB, Held, finish, resume_start
 
-#: What stands somewhere else and must never be read, written, shortened or removed.
+#: The content of a file elsewhere that must never be read, written, shortened or deleted.
 PRECIOUS = b"precious" * 1_000
 
 
 def interrupted(launch: Launcher, server: ScriptedServer, path: Path) -> Held:
-    """A download that a kill has left with 1 of 4 MiB."""
+    """A download that was killed after 1 of 4 MiB."""
     held = Held(server)
     host = launch()
     held.started(host, path, id="f")
@@ -62,7 +62,7 @@ def socket_file(partial: Path, victim: Path) -> None:
 
 
 def another_inode(partial: Path, victim: Path) -> None:
-    # The same bytes even: nobody knows when they were written.
+    # Even the same bytes are refused: nobody knows when they were written.
     copy = partial.with_name("copy")
     shutil.copy(partial, copy)
     copy.rename(partial)
@@ -85,7 +85,7 @@ SWAPS = (
     another_inode,
     another_owner,
 )
-#: What stands there is the file that was made, all the same.
+#: After these, the path still names the original file.
 STILL_OURS = (second_name, another_owner)
 
 
@@ -105,7 +105,7 @@ def test_a_partial_that_was_swapped_is_left_alone_and_all_is_fetched_anew(
     assert end["state"] == "completed"
     assert (end["transfer"]["mode"], end["transfer"]["why"]) == ("restarted", "partialDamaged")
     assert (work / "f").read_bytes() == held.data
-    # What stands at its name still does, as it was.
+    # The replacement is untouched.
     after = os.lstat(partial)
     assert (after.st_ino, after.st_mode, after.st_uid) == (before.st_ino, before.st_mode, before.st_uid)
     assert after.st_size == before.st_size

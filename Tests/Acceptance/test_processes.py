@@ -1,4 +1,4 @@
-"""Several processes on one state directory, and the queue's limits."""
+"""Several processes with one state directory, and the limits of the queue."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_raising_the_limit_starts_more_at_once(host: Towline, server: ScriptedSe
     host.call("wait", all=True)
 
 
-# Many
+# Many processes
 
 
 def many_small_files(launch: Launcher, nginx: Nginx, work: Path, count: int, timeout: float) -> None:

@@ -1,4 +1,4 @@
-"""Proxies of the environment: obeyed as the curl tool does when asked to, and never in silence."""
+"""Proxies from the environment: used as curl uses them if the option is given, and reported otherwise."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_proxy_that_speaks_tls_is_trusted_as_servers_are(
 
 
 def environments() -> dict[str, dict[str, str]]:
-    """Variables beside a proxy, under which 127.0.0.1 and a.localhost are, or are not, asked directly."""
+    """`no_proxy` variables, with and without an exception for 127.0.0.1 or a.localhost."""
     direct = ["127.0.0.1", "*", "127.0.0.0/8", "x.example, 127.0.0.1", "x.example 127.0.0.1"]
     proxied = ["127.0.0.2", "10.0.0.0/8", "27.0.0.1", "", "0.0.1"]
     named = ["a.localhost", "localhost", ".localhost", "A.LOCALHOST"]
@@ -146,7 +146,7 @@ def test_no_proxy_is_read_as_curl_reads_it(
     server.add("/f", b"x")
     url = server.url("/f", host=host_name)
     variables["http_proxy"] = proxy.url
-    # What the curl tool does with the same variables.
+    # What curl does with the same variables.
     environment = {**clean_environment(work), **variables}
     subprocess.run(["curl", "-s", "-o", os.devnull, url], env=environment, check=True, timeout=20)
     assert (len(proxy.log) == 0) == direct
@@ -158,7 +158,7 @@ def test_no_proxy_is_read_as_curl_reads_it(
 def test_capitals_are_no_proxy_for_http(
     launch: Launcher, server: ScriptedServer, proxy: ScriptedProxy, work: Path
 ) -> None:
-    """Web servers hand HTTP_PROXY to their scripts, filled in by whoever asks."""
+    """CGI servers set HTTP_PROXY from a request header, so any client could choose it."""
     server.add("/f", b"x")
     host = launch(OPTION, env={"HTTP_PROXY": proxy.url})
     assert fetch(host, server.url("/f"), work / "f")["state"] == "completed"
@@ -248,7 +248,7 @@ def test_a_proxy_whose_name_is_unknown_is_told_as_such(launch: Launcher, work: P
     "url", ["ftp://127.0.0.1:1", "socks9://h.invalid:1", f"ftp://u:{PASSWORD}@[::1]:1", "http://127.0.0.1:x"]
 )
 def test_a_proxy_that_is_not_understood_is_told_as_such(launch: Launcher, work: Path, url: str) -> None:
-    """Whatever the network: another try would not help."""
+    """Whatever the network is like: another try would not help."""
     host = launch(OPTION, env={"http_proxy": url})
     done = fetch(host, f"http://127.0.0.1:{free_port()}/f", work / "f")
     error = done["error"]

@@ -1,4 +1,4 @@
-"""What README.md tells a reader to paste works when pasted."""
+"""The commands in README.md work when pasted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_pipeline_works_as_it_stands(tmp_path: Path, binary: Path) -> None:
     work.mkdir()
     (work / "README.md").write_bytes((TOP / "README.md").read_bytes())
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
-    # `kill %1` needs job control, which an interactive shell has.
+    # `kill %1` needs job control, as in an interactive shell.
     ran = subprocess.run(
         ["bash", "-m", "-c", script], cwd=work, env=environment, capture_output=True, text=True, timeout=50
     )

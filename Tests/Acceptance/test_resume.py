@@ -1,4 +1,4 @@
-"""Going on after a kill: few bytes twice, no byte wrong, whatever the server says."""
+"""Resuming after a kill: few bytes are fetched twice and no byte is wrong, whatever the server answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scripted_server import Behaviour, ScriptedServer, content
 from support import MIB, NO_RETRY, QUICK_RETRY, Held, finish, resume_start, sha256
 from towline_client import JSON, Towline
 
-#: What may be on its way: the server's and the client's socket buffers.
+#: Bytes that may be in flight: the socket buffers of server and client.
 IN_FLIGHT = 512 * 1024
 
 
@@ -288,7 +288,7 @@ def test_a_partial_file_that_somebody_touched_makes_no_wrong_file(
 def test_a_kill_when_only_the_end_was_missing_ends_in_the_right_file(
     launch: Launcher, server: ScriptedServer, work: Path
 ) -> None:
-    # Chunked and its last chunk held back: every byte has come, but the client cannot know that.
+    # Chunked, with the last chunk held: every byte has arrived, but the client cannot know that.
     held = Held(server, size=2 * MIB, after=2 * MIB)
     held.resource.default.chunked = True
     kill_midway(launch, held, work / "f")

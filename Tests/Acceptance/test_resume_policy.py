@@ -11,12 +11,12 @@ from support import MIB, NO_RETRY, OVERLAP, QUICK_RETRY, Held, finish, resume_st
 from test_resume import kill_midway, pause_midway, resumed
 from towline_client import JSON, Towline
 
-#: Bytes held that `probe` fetches again.
+#: Received bytes that `probe` fetches again.
 PROBE = 65_536
 
 
 def unvalidated(server: ScriptedServer, **options: int) -> Held:
-    """A file that no validator tells from another."""
+    """A file without validators."""
     held = Held(server, **options)
     held.resource.etag = None
     return held
@@ -99,7 +99,7 @@ def test_an_overlap_that_differs_can_fail_instead(host: Towline, server: Scripte
     assert (done["state"], done["error"]["kind"]) == ("failed", "remoteChanged")
     assert "overlapDiffers" in done["error"]["message"]
     assert (work / "f.towline").read_bytes()[: held.after] == held.data[: held.after]
-    # What is held was kept: the old file again, and it goes on.
+    # The received bytes were kept: with the old file back, it resumes.
     held.resource.data = held.data
     assert began(resumed(host, download_id)) == ("resumed", None, "probed")
     assert (work / "f").read_bytes() == held.data
@@ -108,7 +108,7 @@ def test_an_overlap_that_differs_can_fail_instead(host: Towline, server: Scripte
 def test_two_versions_that_share_the_overlap_are_what_probe_cannot_tell(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """The stated limit of `probe`; `strict` would have started over."""
+    """The documented limit of `probe`; `strict` would have restarted at 0."""
     held = unvalidated(server)
     download_id = pause_midway(host, held, work / "f", resumePolicy="probe")
     new = bytearray(held.data)
@@ -176,7 +176,7 @@ def test_probe_starts_over_where_ranges_are_ignored(
 def test_a_part_that_starts_early_is_compared_and_used(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """Caches that keep blocks answer from the start of a block."""
+    """Block caches answer from the start of a block."""
     held = Held(server)
     download_id = pause_midway(host, held, work / "f")
     start, last, total = held.after - 40_000, len(held.data) - 1, len(held.data)
@@ -250,13 +250,13 @@ def test_strict_and_restart_are_what_holds_unasked(host: Towline, server: Script
 def test_a_checksum_outranks_validators_that_change_by_themselves(
     host: Towline, server: ScriptedServer, work: Path, honest: str
 ) -> None:
-    """Servers behind one name often give one file several ETags."""
+    """Servers behind one name often give different ETags for the same file."""
     held = Held(server)
     checksum = {"algorithm": "sha256", "value": sha256(held.data)}
     download_id = pause_midway(host, held, work / "f", checksum=checksum)
     held.resource.etag = '"the other server\'s"'
     if honest == "no If-Range":
-        # It looks at Range alone.
+        # This server checks only Range.
         tail = held.data[resume_start(held.after) :]
         named = f"bytes {resume_start(held.after)}-{len(held.data) - 1}/{len(held.data)}"
         held.resource.then(Behaviour(status=206, body=tail, content_range=named))
@@ -279,7 +279,7 @@ def test_validators_that_change_by_themselves_are_another_file_without_a_checksu
 def test_a_resume_that_makes_a_wrong_file_is_fetched_anew_once(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """Part of the old version was held, and the checksum is the new one's; they are alike where they meet."""
+    """Part of the old version was received, the checksum is the new one's, the overlap is equal in both."""
     held = unvalidated(server)
     new = content(99, held.after - OVERLAP) + held.data[held.after - OVERLAP :]
     checksum = {"algorithm": "sha256", "value": sha256(new)}
@@ -311,7 +311,7 @@ def test_a_resume_that_would_make_a_wrong_file_is_fetched_anew_before_it_does(
 def test_all_of_an_old_version_whose_length_nobody_knew_is_fetched_anew_once(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """Only the end was missing, and what is compared there is the same."""
+    """Only the end was missing, and the overlap is equal in both versions."""
     held = unvalidated(server, size=MIB, after=MIB)
     held.resource.default = Behaviour(hold_after=MIB, gate=held.gate, chunked=True)
     new = content(99, MIB - OVERLAP) + held.data[-OVERLAP:]

@@ -1,4 +1,4 @@
-"""Whoever has heard of a change and lists from the revision before it finds the change."""
+"""A client that has seen a change, and lists from the revision before it, finds the change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def listed(host: Towline, since: int) -> set[str]:
 
 
 def looks(host: Towline, download_id: str, answers: list[JSON]) -> list[JSON]:
-    """Each Download that was told of one, by its answers to commands and by events, in order."""
+    """Every Download with this id in events and in these answers, in order."""
     found = []
     for message in host.messages:
         told = message.get("params") or message.get("result") or {}
@@ -41,7 +41,7 @@ def looks(host: Towline, download_id: str, answers: list[JSON]) -> list[JSON]:
 def test_what_follows_an_answer_is_listed_from_its_revision(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """The server says nothing yet, so that no later change hides that one is missing."""
+    """The server does not answer yet, so no later change can hide a missing one."""
     gate = threading.Event()
     server.add("/f", DATA, default=Behaviour(hold_head=gate))
     try:

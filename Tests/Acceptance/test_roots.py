@@ -19,7 +19,7 @@ from support import Held, fetch, finish, poll
 from test_kill_points import died, killed_at
 from towline_client import RPCError, Towline
 
-#: What stands outside and must stay as it is.
+#: The content of a file outside, which must not change.
 PRECIOUS = b"precious" * 1_000
 #: As in sys/syscall.h: the same number on every architecture.
 OPENAT2 = 437
@@ -46,7 +46,7 @@ def rooted(launch: Launcher, root: Path) -> Callable[..., Towline]:
 
 
 def picture(directory: Path) -> dict[str, Any]:
-    """What lies in a directory: names, inodes and bytes."""
+    """The contents of a directory: names, inodes and bytes."""
     return {
         str(path.relative_to(directory)): (path.lstat().st_ino, path.is_file() and path.read_bytes())
         for path in directory.rglob("*")
@@ -54,7 +54,7 @@ def picture(directory: Path) -> dict[str, Any]:
 
 
 def refused(host: Towline, method: str, where: Path, /, **params: Any) -> None:
-    """The request is refused for a path, which the error names."""
+    """Checks that the request is refused because of this path, which the error names."""
     error = host.error(method, **params)
     assert (error.code, error.kind, error.data["path"]) == (1008, "permissionDenied", str(where))
     assert "--root" in error.message
@@ -77,13 +77,13 @@ def link(root: Path, outside: Path, kind: str) -> Path:
 
 @pytest.fixture(params=["path", *LINKS])
 def there(request: pytest.FixtureRequest, root: Path, outside: Path) -> Path:
-    """The directory outside by its own name, or by one that is inside as text."""
+    """The directory outside, by its real path or by one that looks as if it were inside."""
     return outside if request.param == "path" else link(root, outside, request.param)
 
 
 @pytest.fixture
 def strange(launch: Launcher, server: ScriptedServer, outside: Path, there: Path) -> Iterator[Held]:
-    """What a process without roots left outside: partials of three downloads, and a finished file."""
+    """Files of a process without roots, outside: partial files of three downloads, and a finished file."""
     held = Held(server)
     host = launch()
     first = Held(server, "/first")
@@ -177,7 +177,7 @@ def test_what_a_killed_process_had_still_to_delete_outside_is_left_to_others(
     host.send("cancel", {"id": "f"})
     died(host)
     host = rooted()
-    # What this process begins with comes before later requests.
+    # A later request is handled after everything the process does at its start.
     host.call("start", url=server.url("/held"), path=str(root / "g"), startPaused=True)
     assert partial.exists()
     launch()
@@ -244,7 +244,7 @@ def test_resume_data_moves_nothing_in_through_a_link(
     refused(host, "start", path, resumeData=text)
     first.call("shutdown")
     first.kill()
-    # The state that they share holds the record, whose path is inside as text.
+    # The shared state has the record; its path looks as if it were inside.
     refused(rooted(), "resume", path / "f", id="f")
     assert picture(outside) == before
     held.release()
@@ -275,7 +275,7 @@ def test_a_directory_that_is_swapped_while_a_download_runs_leads_nowhere(
     host = rooted()
     params = {"ifExists": "overwrite"} if ending == "overwrite" else {}
     held.started(host, root / "d" / "f", id="f", **params)
-    # The same file, so that its identity tells nothing.
+    # The same inode, so its identity proves nothing.
     os.link(root / "d" / "f.towline", outside / "f.towline")
     (root / "d").rename(root / "away")
     (root / "d").symlink_to(outside)
@@ -300,7 +300,7 @@ def test_a_directory_that_is_swapped_while_a_download_runs_leads_nowhere(
 
 
 def exchange(a: Path, b: Path) -> None:
-    """Swaps two names in one step: renameat2(2)."""
+    """Swaps two names atomically with renameat2(2)."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(AT_FDCWD, os.fsencode(a), AT_FDCWD, os.fsencode(b), RENAME_EXCHANGE) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -308,7 +308,7 @@ def exchange(a: Path, b: Path) -> None:
 
 @contextmanager
 def swapping(a: Path, b: Path) -> Iterator[Callable[[], int]]:
-    """Swaps two names again and again; the function tells how often that was done."""
+    """Swaps two names again and again; calling the result returns how often."""
     is_over = threading.Event()
     count = 0
 
@@ -369,7 +369,7 @@ def test_two_hundred_races_with_a_directory_swapped_for_a_link_write_nothing_out
                 assert "error" not in (removed := host.response(removal)) or removed["error"]["code"] == 1008
         assert count() > 200
     assert sum(states.values()) == 200
-    # Both ways were met.
+    # The swaps produced both outcomes.
     assert states.get("completed", 0) > 0
     assert states.get("permissionDenied", 0) + states.get("failed", 0) > 0
     assert set(states) <= {"completed", "failed", "permissionDenied", "destinationConflict", "storageFailure"}

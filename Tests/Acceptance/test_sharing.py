@@ -1,4 +1,4 @@
-"""One destination asked for by several states, and one state used by many processes at once."""
+"""One destination requested from several state directories; one state directory used by many processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNT = 24
 
 
 def two_hosts(launch: Launcher, tmp_path: Path) -> list[Towline]:
-    """Two processes that know nothing of each other."""
+    """Two processes with separate state directories."""
     return [launch(state=tmp_path / f"state-{n}") for n in range(2)]
 
 
@@ -52,7 +52,7 @@ def test_two_states_with_one_destination_never_mix(
     if if_exists == "error":
         assert (ended[last]["state"], ended[last]["error"]["kind"]) == ("failed", "destinationConflict")
         assert (work / "f.bin").read_bytes() == sources[first].data
-        # Its bytes are kept: once the way is free it ends without the server.
+        # Its bytes are kept: when the destination is free, it finishes without the server.
         (work / "f.bin").unlink()
         asked = len(server.requests())
         hosts[last].call("resume", id=ids[last])
@@ -99,7 +99,7 @@ def test_eight_states_with_one_destination_at_full_speed(
         params = {"id": "d", "url": server.url(f"/{number}"), "path": str(work / "f"), "ifExists": if_exists}
         requests.append(host.send("start", params))
     answers = [host.response(request) for host, request in zip(hosts, requests)]
-    # Who asks late finds the file there already.
+    # Late requests find the file already there.
     assert all(a["error"]["code"] == 1003 for a in answers if "error" in a)
     started = [host for host, answer in zip(hosts, answers) if "result" in answer]
     ended = [finish(host, "d") for host in started]
@@ -113,11 +113,11 @@ def test_eight_states_with_one_destination_at_full_speed(
 
 
 def fill(server: ScriptedServer, host: Towline, work: Path) -> dict[str, Held]:
-    """Downloads that all have half of their bytes."""
+    """Downloads that have each received half of their bytes."""
     host.call("configure", maxActive=COUNT, maxActivePerHost=COUNT)
     held = {f"d{n}": Held(server, f"/{n}", size=200_000, after=100_000, seed=n) for n in range(COUNT)}
     for name, one in held.items():
-        # Nothing stalls while the others begin, however slow that is.
+        # A long stall timeout, because starting the others may be slow.
         one.started(host, work / name, id=name, stallTimeoutMs=600_000)
     return held
 

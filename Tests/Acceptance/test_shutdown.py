@@ -1,4 +1,4 @@
-"""`shutdown` close behind other requests, and the end of input behind it."""
+"""`shutdown` right after other requests, and the end of input right after it."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def started(work: Path, url: str, name: str) -> JSON:
 
 
 CANCEL_ALL = {"method": "shutdown", "params": {"mode": "cancel"}}
-#: What is written at once before `exit`, the status, and how `old` and `new` end.
+#: What is sent in one write before `exit`, the exit status, and the final states of `old` and `new`.
 BEFORE_EXIT: dict[str, tuple[list[JSON | str], int, dict[str, str]]] = {
     "shutdown, canceling": ([CANCEL_ALL], 0, {"old": "canceled"}),
     "start and shutdown, canceling": (["new", CANCEL_ALL], 0, {"old": "canceled", "new": "canceled"}),
@@ -266,7 +266,7 @@ def test_a_background_download_goes_on_that_was_started_just_before_the_end(
     if end.endswith("exit"):
         host.notify("exit")
     host.close_stdin()
-    # What was asked before is answered first.
+    # Earlier requests are answered first.
     host.answer(initialized)
     assert host.answer(started)["created"] is True
     if end.startswith("shutdown"):

@@ -1,4 +1,4 @@
-"""`ifExists: skip`: the file that stands there is kept if it is the one, and only then."""
+"""`ifExists: skip`: an existing file is kept only if it is the right one."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ CONDITIONAL = Behaviour(conditional=True)
 
 @pytest.fixture(params=["a path", "a directory"])
 def where(request: pytest.FixtureRequest, work: Path) -> JSON:
-    """The destination, with a name or without."""
+    """The destination, as a path or as a directory."""
     return {"path": str(work / "f")} if request.param == "a path" else {"directory": str(work)}
 
 
 def skip(host: Towline, server: ScriptedServer, where: JSON, **params: Any) -> JSON:
-    """Downloads what is at `/f`, unless it is there."""
+    """Downloads `/f` unless it is already there."""
     started = host.call("start", url=server.url("/f"), ifExists="skip", retry=QUICK_RETRY, **where, **params)
     return finish(host, started["download"]["id"])
 
@@ -66,7 +66,7 @@ def checksum(data: bytes, algorithm: str = "sha256") -> JSON:
     return {"checksum": {"algorithm": algorithm, "value": hashlib.new(algorithm, data).hexdigest()}}
 
 
-# By the checksum
+# By checksum
 
 
 @pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha256", "sha512"])
@@ -112,7 +112,7 @@ def test_a_stub_is_not_completed_for_a_checksum_that_nothing_has(
     assert path.read_bytes() == b"12345"
 
 
-# By a record
+# By record
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_record_of_another_url_says_nothing(host: Towline, server: ScriptedSer
     is_fetched(skip(host, server, {"path": str(work / "f")}), work / "f", DATA, inode)
 
 
-# By a conditional request
+# By conditional request
 
 
 @pytest.mark.parametrize("age_s", [0, 100_000], ids=["the server's time", "later"])
@@ -223,7 +223,7 @@ def said(status: int, *fields: tuple[str, str]) -> Behaviour:
 
 
 def naming(where: JSON) -> list[Behaviour]:
-    """What is answered before: in a directory the name is asked for first."""
+    """Answers that come first: with a directory, the service asks for the name first."""
     return [] if "path" in where else [Behaviour()]
 
 
@@ -374,7 +374,7 @@ def test_odd_times_do_no_harm(
 
 @pytest.fixture
 def plain_server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """Python's own server, which answers 304 to any time that is not before the file's."""
+    """Python's own server, which answers 304 if the given time is not before the file's."""
     folder = tmp_path / "served"
     folder.mkdir()
     command = [sys.executable, "-u", "-m", "http.server", "--bind", "127.0.0.1", "0"]
@@ -400,7 +400,7 @@ def test_pythons_server_keeps_a_copy_and_replaces_a_stub(
     is_kept(done, work / "f", "notModified", (work / "f").stat().st_ino)
 
 
-# What stands there until the end
+# The existing file stays until the end
 
 
 def test_the_old_file_stands_until_the_new_one_is_whole_and_after_a_crash(
@@ -450,7 +450,7 @@ def test_a_file_that_nobody_judged_is_not_replaced(
     done = finish(host, "a")
     assert (done["state"], done["error"]["kind"]) == ("failed", "destinationConflict")
     assert (work / "f").read_bytes() == b"somebody's"
-    # Asked to go on, it judges that one too.
+    # A resume checks that file too.
     host.call("resume", id="a")
     assert finish(host, "a")["state"] == "completed"
     assert (work / "f").read_bytes() == held.data

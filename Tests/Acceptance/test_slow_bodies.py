@@ -15,7 +15,7 @@ from towline_client import Towline
 
 @contextmanager
 def slow_server(pieces: Sequence[bytes], seconds: float) -> Iterator[str]:
-    """A server that answers one request with these pieces, so many seconds apart; gives its URL."""
+    """A server that answers one request with these pieces, `seconds` apart; yields its URL."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""A server that sends few bytes at once, and a file that changes under one validator."""
+"""A server that sends few bytes per response, and a file that changes under the same validator."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_same_file_in_small_parts_completes(
 def test_a_part_that_a_server_interrupts_is_compared_whole_by_the_next_try(
     host: Towline, server: ScriptedServer, work: Path
 ) -> None:
-    """What an earlier run learnt of the size of parts makes the comparison of the next one no smaller."""
+    """The part size learnt in an earlier run does not shrink the comparison in the next one."""
     old, new = content(1, 50_000), bytearray(content(2, 50_000))
     new[25_000:] = old[25_000:]
     resource = server.add("/f", old, default=Behaviour(cap=4_000))

@@ -1,4 +1,4 @@
-"""The state directory: what others may put there is refused or does nothing; what is taken is noticed."""
+"""The state directory: what other users put there has no effect; what they take away is noticed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files
 
 
 def recorded(launch: Launcher, server: ScriptedServer, work: Path) -> None:
-    """A state with two downloads: `done` completed, `left` paused, its process dead by a kill."""
+    """A state with two downloads: `done` completed, `left` paused after its process was killed."""
     server.add("/file", content(1, 5_000))
     host = launch()
     fetch(host, server.url("/file"), work / "done", id="done")
@@ -35,14 +35,14 @@ def ids(host: Towline) -> set[str]:
 
 
 def refused(launch: Launcher, path: Path) -> str:
-    """The process ends with 73 and names the path; returns what it says."""
+    """Checks that the process exits with 73 and names the path; returns its stderr."""
     process, status = launch.pipe(line("list", 1))
     assert (status, process.messages) == (73, [])
     assert str(path) in process.stderr
     return process.stderr
 
 
-# Whose it is
+# Owner and permissions
 
 
 @as_root
@@ -87,7 +87,7 @@ def test_a_directory_that_others_may_write_to_is_refused_until_they_may_not(
 def test_a_directory_that_a_group_of_others_may_write_to_is_refused(launch: Launcher) -> None:
     launch.state.mkdir()
     launch.state.chmod(0o770)
-    # The user's own group, which nobody else is in, is no other.
+    # The user's own group, without other members, is accepted.
     assert launch.pipe(line("list", 1))[1] == 0
     os.chown(launch.state, -1, 100)
     refused(launch, launch.state)
@@ -106,7 +106,7 @@ def test_a_file_that_others_may_write_to_is_refused_where_they_can_reach_it(
         assert "others may write" in refused(launch, path)
 
 
-# What a database may do
+# Hostile database contents
 
 #: Never ends.
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(*) FROM c"
@@ -145,7 +145,7 @@ def test_what_was_planted_in_the_database_does_nothing_and_records_stay(
     assert ids(host) == {"left", "new"}
     assert {d["path"] for d in host.call("list")["downloads"]} == {str(work / "left"), str(work / "new")}
     assert host.call("shutdown") is None
-    # Neither is it there for the next.
+    # It does not exist for the next process either.
     with closing(sqlite3.connect(launch.state / "towline.db")) as database:
         kinds = database.execute(
             "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger','view')"
@@ -153,7 +153,7 @@ def test_what_was_planted_in_the_database_does_nothing_and_records_stay(
     assert kinds == (0,)
 
 
-#: A rule that somebody adds: the table, words of ours, and others in their place.
+#: Constraints that were added: the table, the original SQL text, and its replacement.
 RULES = {
     "the newest replaces all": ("download", ")", ", UNIQUE(state) ON CONFLICT REPLACE)"),
     "a name in capitals is the same": (
@@ -219,7 +219,7 @@ def test_a_trigger_that_is_planted_under_a_living_process_does_nothing(
     assert ids(host) == {"f"}
 
 
-# What is cut or taken under a living process
+# Files that are truncated or deleted while a process uses them
 
 
 @pytest.mark.parametrize("length", [0, 1, 90, 100, 136, 4_095, 4_096, 8_200, 20_000, 32_767])
@@ -244,7 +244,8 @@ def test_an_index_that_is_cut_kills_nobody_and_loses_nothing(
     assert third.stderr == ""
 
 
-#: What a host may have left to its children: the signal of a cut blocked and ignored.
+#: What a host may leave to its children: SIGBUS, the signal for access to a truncated file, blocked and
+#: ignored.
 DEAF = "import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGBUS]); "
 DEAF += "signal.signal(signal.SIGBUS, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
 

@@ -54,7 +54,7 @@ class Arranged:
         self.host.call("start", url=self.server.url("/f"), path=str(self.path), id="d", **params)
 
 
-#: per state: what pause, resume and cancel lead to (None: 1002), "same" for changed:false
+#: per state: the result of pause, resume and cancel (None: error 1002; "same": changed is false)
 TABLE = {
     "queued": ("paused", "same", "canceled"),
     "active": ("paused", "same", "canceled"),

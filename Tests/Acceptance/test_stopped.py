@@ -1,4 +1,4 @@
-"""The process is stopped for a while (SIGSTOP): afterwards it goes on, and nothing has failed of it."""
+"""The process is stopped for a while (SIGSTOP): it then continues, and the stop has caused no failure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scripted_server import Behaviour, ScriptedServer, content
 from support import NO_RETRY, Held, finish
 from towline_client import Towline
 
-#: Longer than every limit that the tests set.
+#: Longer than every timeout that the tests set.
 STOP_SECONDS = 4.0
 MANY_SECONDS = 130.0
 STALL_MS = 2_000
@@ -29,7 +29,7 @@ seconds = pytest.mark.parametrize(
 
 @contextmanager
 def stopped(host: Towline, duration: float) -> Iterator[None]:
-    """The process stands still for so long, and inside of the block."""
+    """Stops the process during the block and for this long afterwards."""
     host.signal(signal.SIGSTOP)
     try:
         yield
@@ -48,7 +48,7 @@ def test_a_download_goes_on_after_a_stop(
         held.release()
     assert finish(host, download_id)["state"] == "completed"
     assert (work / "f").read_bytes() == held.data
-    assert len(server.requests()) == 1, "it was not begun anew"
+    assert len(server.requests()) == 1, "it restarted from zero"
 
 
 @seconds

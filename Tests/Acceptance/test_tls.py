@@ -1,4 +1,4 @@
-"""TLS: keys that are written for nobody, and servers that ask for more than there is."""
+"""TLS: keys are logged only on request, and servers that require more than the client has."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def test_a_key_log_that_cannot_be_written_is_said_at_the_start(launch: Launcher,
     assert str(tmp_path / "none" / "keys") in ran.stderr
 
 
-# One cause, one kind
+# One error kind for each cause
 
 
 @contextmanager
 def asking_server(
     nginx: Nginx, context: ssl.SSLContext, certificate: Path | None = None
 ) -> Iterator[tuple[str, list[int]]]:
-    """A server that speaks TLS in this way; gives its URL, and a list with an entry a connection.
+    """A TLS server with this context; yields its URL, and a list that gets one entry per connection.
 
-    With a certificate of its own, which has its key beside it, or nginx's.
+    Uses the given certificate, with its key in a file beside it, or that of nginx.
     """
     pem = certificate or nginx.prefix / "server.pem"
     context.load_cert_chain(pem, pem.with_suffix(".key"))
@@ -80,7 +80,7 @@ def asking_server(
                             secured.do_handshake()
                             secured.recv(65_536)
                         except ssl.SSLError:
-                            # The alert has gone out; a reset would take it back.
+                            # The alert has been sent; a reset could discard it.
                             with socket.socket(fileno=secured.detach()) as raw:
                                 raw.shutdown(socket.SHUT_WR)
                                 raw.settimeout(5)
@@ -93,7 +93,7 @@ def asking_server(
 
 
 def refused(launch: Launcher, nginx: Nginx, url: str, work: Path) -> JSON:
-    """The error of a download that a secure connection was refused."""
+    """The error of a download whose TLS connection failed."""
     end = fetch(launch(env={"SSL_CERT_FILE": str(nginx.authority)}), url, work / "f", retry=QUICK_RETRY)
     assert end["state"] == "failed"
     error: JSON = end["error"]
@@ -119,7 +119,7 @@ def test_a_client_certificate_that_is_asked_for_has_one_kind(
 def test_every_alert_of_the_server_is_its_refusal(
     launch: Launcher, nginx: Nginx, work: Path, alert: int
 ) -> None:
-    """Those on certificates too: what the server has looked at is no certificate of its own."""
+    """Also alerts about certificates: they are about the client's certificate, not the server's own."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -234,14 +234,14 @@ def test_a_connection_that_breaks_in_the_handshake_is_tried_again(
     assert (end["error"]["kind"], end["error"]["retryable"]) == ("tls", True)
 
 
-# Authorities of another system
+# Certificate authorities of another system
 
 
 @pytest.mark.parametrize("path", ["/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"])
 def test_the_authorities_are_found_where_the_system_has_them(
     launch: Launcher, nginx: Nginx, small: str, work: Path, path: str
 ) -> None:
-    """What a libcurl does that was built on another distribution: its own default is not there."""
+    """As for a libcurl built on another distribution, whose default path does not exist here."""
     script = 'mount -t tmpfs none /etc/ssl && cp "$0" "$1" && shift && exec "$@"'
     prefix = ["unshare", "--mount", "--", "sh", "-c", script, str(nginx.authority), path]
     if subprocess.run([*prefix, "true"], capture_output=True).returncode != 0:

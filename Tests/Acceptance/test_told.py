@@ -1,4 +1,4 @@
-"""What is told and what can be asked agree: one order of answers and events, and no change untold."""
+"""Events and answers agree: they share one order, and no change goes unreported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_every_answer_that_shows_a_download_says_which_events_it_contains(
         told = last_seq(host)
         assert before <= answer["seq"] <= told, method
         before = answer["seq"]
-        # What is told later has a higher number; what has the number or a lower one shows no later revision.
+        # Later events have a higher `seq`; events up to this `seq` show no later revision.
         earlier = [
             e["params"]["download"]["revision"]
             for e in host.events
@@ -210,7 +210,7 @@ def test_two_that_hold_one_name_at_once_get_two(host: Towline, server: ScriptedS
     one = first.started(host, work / "f.tar.gz", id="d1", ifExists="rename")
     two = second.started(host, work / "f.tar.gz", id="d2", ifExists="rename")
     assert [Path(d["path"]).name for d in (one, two)] == ["f.tar.gz", "f (1).tar.gz"]
-    # The same request finds what it has started.
+    # The same request finds the download that it started.
     again = host.call("start", id="d2", url=second.url, path=str(work / "f.tar.gz"), ifExists="rename")
     assert (again["created"], again["download"]["path"]) == (False, two["path"])
     error = host.error("start", url=server.url("/3"), path=str(work / "f.tar.gz"), ifExists="overwrite")
@@ -249,19 +249,19 @@ def test_pausing_all_pauses_what_was_interrupted_too(
     owner.call("pause", id="d2")
     owner.kill()
     host = launch()
-    # The one that the user paused is left with nobody.
+    # The one that the user paused stays without an owner.
     assert host.call("pause", all=True) == {"matched": 1, "changed": 1, "errors": []}
     seen = {d["id"]: (d["state"], d["reason"], d["owner"]) for d in host.call("list")["downloads"]}
     assert seen == {"d1": ("paused", "user", "self"), "d2": ("paused", "user", "none")}
 
 
-# The loop of a client that has lost events
+# The recovery loop of a client that has lost events
 
 
 class Picture:
-    """What a client knows: from answers, pages of `list {changedSince}`, and events that were not lost.
+    """What a client knows from answers, pages of `list {changedSince}`, and events that were not lost.
 
-    The higher revision of a download is the newer look at it; of two with one revision, the later one.
+    The higher revision of a download is the newer one; with equal revisions, the later message is.
     """
 
     SHOWN = ("state", "reason", "phase", "path", "url", "priority", "metadata")
@@ -274,7 +274,7 @@ class Picture:
         self.read = 0
 
     def hear(self, lost: bool, until: JSON | None = None) -> None:
-        """Takes the events and answers that have come, or those before an answer; or misses the events."""
+        """Takes the messages received so far (or before an answer); with `lost`, ignores the events."""
         messages = list(self.host.messages)
         if until is not None:
             del messages[next(i for i, m in enumerate(messages) if m.get("result") is until) :]
@@ -332,7 +332,7 @@ ROUND = 50
 
 
 class Histories:
-    """Commands at random, on downloads that complete, fail, or stand at a gate."""
+    """Random commands on downloads that complete, fail, or are held by the server."""
 
     def __init__(self, host: Towline, server: ScriptedServer, work: Path, seed: int) -> None:
         self.host, self.work, self.chance = host, work, random.Random(seed)
@@ -351,7 +351,7 @@ class Histories:
         self.host.send("start", params | where)
 
     def go_on(self, known: list[str], number: int) -> None:
-        """One history: some commands, answered."""
+        """One history: some random commands, and their answers."""
         for _ in range(self.chance.randint(1, 6)):
             one = self.chance.choice(known or ["none"])
             method = self.chance.choice(["start", "start", "pause", "resume", "cancel", "remove", "update"])
@@ -365,7 +365,7 @@ class Histories:
         self.host.call("ping")
 
     def settled(self) -> dict[str, JSON]:
-        """How all downloads are once what is on its way has ended, or stands at the gate."""
+        """All downloads, once no more of them change."""
         before = whole(self.host)
         while True:
             self.host.call("wait", all=True, timeoutMs=50)
@@ -393,7 +393,7 @@ def test_a_client_that_loses_events_and_lists_what_changed_has_the_right_picture
             picture.recover()
         if number % ROUND == 0:
             expected = histories.settled()
-            # Half of the rounds end without a loss: then the events alone have told all.
+            # Half of the rounds end without a loss, so that the events alone must be enough.
             is_lost = number % (2 * ROUND) == 0
             picture.hear(is_lost)
             if is_lost:

@@ -1,4 +1,4 @@
-"""What the libraries of other languages write by themselves does no harm."""
+"""What JSON libraries of other languages write by default does no harm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scripted_server import ScriptedServer
 from support import JSON, Held, fetch
 from towline_client import Towline
 
-#: what Lua's and PHP's encoders make of an empty object, and others of an empty array
+#: an empty object as the encoders of Lua and PHP write it, and an empty array as others do
 EMPTY: list[tuple[str, JSON, str, object]] = [
     ("start", {"headers": []}, "metadata", None),
     ("start", {"metadata": []}, "metadata", {}),
@@ -64,7 +64,7 @@ def test_an_object_that_is_not_empty_is_no_array(host: Towline, params: JSON) ->
     assert error.names(next(iter(params)))
 
 
-#: W3C Trace Context and Baggage, as StreamJsonRpc and instrumentations put them beside the method
+#: W3C Trace Context and Baggage, as StreamJsonRpc and tracing libraries put them beside the method
 TRACING: JSON = {
     "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     "tracestate": "congo=t61rcWkgMzE",
@@ -108,7 +108,7 @@ def test_the_cancel_button_of_an_editor_cancels_the_wait(
         host.send("wait", {"id": download_id, **more}) for more in ({}, {"workDoneToken": f"other {token}"})
     ]
     request = host.send("wait", {"id": download_id, "workDoneToken": token})
-    # Also one that follows at once.
+    # Sent at once, without waiting for `begin`.
     host.notify("window/workDoneProgress/cancel", token=token)
     error = host.response(request)["error"]
     assert (error["code"], error["data"]["kind"]) == (-32800, "requestCancelled")
@@ -133,7 +133,7 @@ def test_a_token_that_is_not_known_cancels_nothing(host: Towline, server: Script
     host.notify("window/workDoneProgress/cancel")
     held.release()
     assert host.answer(request)["download"]["state"] == "completed"
-    # Nothing is left to cancel.
+    # There is no request left to cancel.
     host.notify("window/workDoneProgress/cancel", token=7)
     server.add("/g", b"x")
     assert fetch(host, server.url("/g"), work / "g")["state"] == "completed"

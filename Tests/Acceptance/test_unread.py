@@ -1,4 +1,4 @@
-"""Hosts that ask and do not read: what that costs the service, and that its downloads do not mind."""
+"""Hosts that send requests but do not read: memory use stays limited, and downloads continue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMIT = 64 * MIB
 
 
 def peak(host: Towline) -> int:
-    """The most bytes of memory that the process has had so far."""
+    """The peak memory of the process so far, in bytes."""
     status = Path(f"/proc/{host.process.pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
@@ -30,7 +30,7 @@ def ticks(host: Towline) -> int:
 
 
 def come_to_rest(host: Towline, patience: float = 30) -> None:
-    """Waits until the process has done all that it will do for a host that does not read."""
+    """Waits until a process whose host does not read has nothing left to do."""
     last, since = -1, time.monotonic()
     deadline = since + patience
     while time.monotonic() < deadline and time.monotonic() - since < 0.4:
@@ -41,10 +41,10 @@ def come_to_rest(host: Towline, patience: float = 30) -> None:
 
 
 def flood(host: Towline, text: str) -> threading.Thread:
-    """Writes from another thread: the service stops reading at some point."""
+    """Writes from another thread, because the service stops reading at some point."""
 
     def write() -> None:
-        # The process may be ended meanwhile.
+        # The process may exit meanwhile.
         with contextlib.suppress(OSError, ValueError):
             host.raw(text)
 
@@ -55,7 +55,7 @@ def flood(host: Towline, text: str) -> threading.Thread:
 
 @pytest.fixture
 def state(launch: Launcher, server: ScriptedServer, work: Path) -> None:
-    """A hundred downloads with much to tell."""
+    """A hundred downloads with large metadata."""
     host = launch()
     for n in range(100):
         url = server.url("/" + "u" * 2_000)
@@ -193,7 +193,7 @@ def test_of_a_waits_progress_only_the_newest_waits(
     host.send("configure", {"progressIntervalMs": 50})
     params = {"url": held.url, "path": str(work / "f"), "id": "d", "events": "none"}
     host.send("start", params)
-    # More than the pipe holds.
+    # More than the pipe can hold.
     host.raw(pings(3_000))
     host.send("wait", {"id": "d", "workDoneToken": "t"})
     poll(lambda: (work / "f.towline").exists() or None, what="the file")
@@ -202,7 +202,7 @@ def test_of_a_waits_progress_only_the_newest_waits(
     host.call("ping")
     reports = [e["params"]["value"] for e in host.events if e["method"] == "$/progress"]
     assert reports[0]["kind"] == "begin"
-    # Those of the first bytes have given way to later ones.
+    # Later reports have replaced those of the first bytes.
     assert [r for r in reports[1:] if int(r["message"].split()[0]) < 300_000] == []
 
 

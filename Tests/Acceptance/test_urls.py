@@ -1,4 +1,4 @@
-"""What becomes of URLs: names beyond ASCII, and what redirects say, byte for byte."""
+"""URLs: names beyond ASCII, and redirect targets, byte for byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scripted_server import Behaviour, ScriptedServer
 from support import NO_RETRY, fetch
 from towline_client import RPCError, Towline
 
-#: Names below localhost lead to this machine without anybody's help.
+#: Names under localhost resolve to this machine without DNS.
 SPELLINGS = {
     "bücher.localhost": "xn--bcher-kva.localhost",
     "BÜCHER.localhost": "xn--bcher-kva.localhost",
@@ -22,7 +22,7 @@ SPELLINGS = {
     "例え。localhost": "xn--r8jz45g.localhost",
     "💩.localhost": "xn--ls8h.localhost",
     "\uff11\uff12\uff17.0.0.\uff11": "127.0.0.1",
-    # From the Web Platform Tests, below localhost.
+    # From the Web Platform Tests, moved under localhost.
     "GOO\u200b\u2060\ufeffgoo.localhost": "googoo.localhost",
     "www.foo\u3002bar.localhost": "www.foo.bar.localhost",
     "\uff27\uff4f.localhost": "go.localhost",
@@ -35,7 +35,7 @@ LOCALES = ({}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LANG": "de_DE.ISO-8859-1"
 
 
 def wire(text: str) -> str:
-    """UTF-8 as the server writes it: one character a byte."""
+    """The UTF-8 bytes as the server passes them on: one character per byte."""
     return text.encode().decode("latin-1")
 
 
@@ -92,7 +92,7 @@ def test_a_redirect_to_a_host_that_is_no_name_is_denied(
     assert (done["state"], done["error"]["kind"]) == ("failed", "redirectDenied")
 
 
-#: Location as bytes, against /a/b?q, and the target that is asked for then.
+#: Location as bytes, relative to /a/b?q, and the target that is requested next.
 LOCATIONS = {
     "Latin-1": (b"/caf\xe9", b"/caf\xe9"),
     "UTF-8": ("/é/ü".encode(), "/é/ü".encode()),
@@ -116,7 +116,7 @@ def test_bytes_of_a_location_go_out_as_they_came(
     assert unquote_to_bytes(target) == expected
 
 
-#: Location against /b/c/d;p?q, from RFC 3986, 5.4, and what it says nothing of.
+#: Location relative to /b/c/d;p?q, from RFC 3986, 5.4, and cases that it does not cover.
 REFERENCES = {
     "#s": "/b/c/d;p?q",
     "#": "/b/c/d;p?q",

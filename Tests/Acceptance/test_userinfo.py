@@ -1,4 +1,4 @@
-"""Credentials in a URL: they leave it, are kept as headers are, and are shown nowhere."""
+"""Credentials in a URL: they are removed from it, stored like headers, and never shown."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_the_record_keeps_it_with_the_headers(launch: Launcher, work: Path) -> N
 def test_a_record_of_an_earlier_version_shows_it_no_more(
     launch: Launcher, server: ScriptedServer, work: Path
 ) -> None:
-    """Such records have the URL as it was given."""
+    """Such records contain the URL as it was given."""
     server.add("/f", b"x")
     host = launch()
     bare = server.url("/f")
@@ -114,7 +114,7 @@ def test_a_record_of_an_earlier_version_shows_it_no_more(
     host.finish()
     given = with_userinfo(bare, f"user:{SECRET}")
     with sqlite3.connect(launch.state / "towline.db") as database:
-        # A database of the version before the checksums: rows are taken for what they say.
+        # A database from before the checksums, whose rows are trusted.
         database.execute("UPDATE download SET url = ?", [given])
         for column in ("requestCheck", "progressCheck"):
             database.execute(f"ALTER TABLE download DROP COLUMN {column}")

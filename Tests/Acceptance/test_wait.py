@@ -1,4 +1,4 @@
-"""`wait`, the one request that takes long, and `$/cancelRequest`."""
+"""`wait`, the only long request, and `$/cancelRequest`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Framing, the envelope and what every answer looks like."""
+"""Framing, the envelope, and the form of every answer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""A host for tests: spawns the service, speaks JSON-RPC to it, and watches that it keeps the wire's rules.
+"""A host for tests: starts the service, speaks JSON-RPC with it, and checks that it keeps the rules of the
+wire.
 
-Independent of the client library in ``clients/`` on purpose: a bug in one must not hide a bug in the other.
+Independent of the client library in ``clients/``, so that a bug in one cannot hide a bug in the other.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TRAPS = {-signal.SIGILL, -signal.SIGTRAP, -signal.SIGABRT, -signal.SIGSEGV, -sig
 
 
 class RPCError(Exception):
-    """The error that the service answered a request with."""
+    """The error in an answer of the service."""
 
     def __init__(self, error: JSON) -> None:
         super().__init__(json.dumps(error))
@@ -41,16 +42,16 @@ class RPCError(Exception):
         return self.data.get("kind")
 
     def names(self, word: str) -> bool:
-        """True when the message or the data mention `word`."""
+        """True if the message or the data contain `word`."""
         return word in json.dumps(self.error, ensure_ascii=False)
 
 
 class Timeout(AssertionError):
-    """Something that a test waited for did not come."""
+    """An expected event or answer did not arrive."""
 
 
 def envelope_violations(message: Any, *, within_batch: bool = False) -> list[str]:
-    """What is wrong with one output message by the rules that hold for every message."""
+    """Violations of the rules that every output message must follow."""
     if isinstance(message, list):
         if within_batch or not message:
             return ["an array that is empty or nested"]
@@ -84,7 +85,7 @@ def envelope_violations(message: Any, *, within_batch: bool = False) -> list[str
 class Towline:
     """One running process of the service.
 
-    Thread-safe. `violations` collects everything that breaks a rule which holds for all output.
+    Thread-safe. `violations` collects everything that breaks a rule for all output.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Towline:
         self.stderr_bytes = b""
         self.killed = False
         self._answers: dict[str, JSON] = {}
-        #: the methods that `send` has called, by id
+        #: method by request id, of the requests that `send` sent
         self._methods: dict[str, str] = {}
         self._next_id = 1
         self._last_seq: int | None = None
@@ -137,7 +138,7 @@ class Towline:
     # Input
 
     def raw(self, data: bytes | str) -> None:
-        """Writes bytes to the service's stdin as they are."""
+        """Writes these bytes to the service's stdin."""
         if isinstance(data, str):
             data = data.encode()
         assert self.process.stdin is not None
@@ -164,7 +165,7 @@ class Towline:
         self.send_message(message)
 
     def send(self, method: str, params: JSON | None = None) -> int:
-        """Sends a request and returns its id, to be given to `answer`."""
+        """Sends a request and returns its id for `answer`."""
         with self._condition:
             request_id = self._next_id
             self._next_id += 1
@@ -176,21 +177,21 @@ class Towline:
         return request_id
 
     def answer(self, request_id: RequestId, timeout: float = ANSWER_TIMEOUT) -> Any:
-        """The result of the request, once it has come; raises RPCError for an error."""
+        """Waits for the result of the request; raises RPCError for an error."""
         message = self.response(request_id, timeout)
         if "error" in message:
             raise RPCError(message["error"])
         return message["result"]
 
     def response(self, request_id: RequestId, timeout: float = ANSWER_TIMEOUT) -> JSON:
-        """The whole response message to the request."""
+        """Waits for the whole response message."""
         key = json.dumps(request_id)
         self._wait(lambda: key in self._answers, timeout, f"the answer to {key}")
         return self._answers[key]
 
     @property
     def errors(self) -> list[tuple[str, int, str | None]]:
-        """The errors that calls were answered with: method, code and kind."""
+        """The errors in answers so far: method, code and kind."""
         with self._condition:
             answered = [
                 (self._methods[k], m["error"])
@@ -203,7 +204,7 @@ class Towline:
         return self.answer(self.send(method, params or None), timeout)
 
     def error(self, method: str, /, *, timeout: float = ANSWER_TIMEOUT, **params: Any) -> RPCError:
-        """Calls a method that has to fail, and returns its error."""
+        """Calls a method that must fail, and returns its error."""
         try:
             result = self.call(method, timeout=timeout, **params)
         except RPCError as error:
@@ -218,7 +219,7 @@ class Towline:
         thread.start()
 
     def stop_having_a_reader(self) -> None:
-        """Closes the read end of the service's stdout (only for a process that nobody reads yet)."""
+        """Closes the read end of the service's stdout; only before anything reads it."""
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -237,7 +238,7 @@ class Towline:
         return [p for p in found if download_id in (None, p["id"])]
 
     def wait_event(self, predicate: Callable[[JSON], bool], timeout: float = ANSWER_TIMEOUT) -> JSON:
-        """The first event, among those that came and those to come, for which the predicate holds."""
+        """The first event, received or still to come, for which the predicate holds."""
         return self.wait_message(lambda m: isinstance(m, dict) and "method" in m and predicate(m), timeout)
 
     def wait_message(self, predicate: Callable[[Any], bool], timeout: float = ANSWER_TIMEOUT) -> Any:
@@ -258,7 +259,7 @@ class Towline:
         return found[0]
 
     def wait_state(self, download_id: str, *states: str, timeout: float = ANSWER_TIMEOUT) -> JSON:
-        """The newest `changed` of the download, once it names one of the states."""
+        """The newest `changed` of the download, once it has one of the states."""
         newest: list[JSON] = []
 
         def look() -> bool:
@@ -274,7 +275,7 @@ class Towline:
         return newest[0]
 
     def wait_received(self, download_id: str, count: int, timeout: float = ANSWER_TIMEOUT) -> JSON:
-        """The first progress event that tells of at least `count` received bytes."""
+        """The first progress event with at least `count` received bytes."""
         return self.wait_event(
             lambda e: (
                 e["method"] == "progress"
@@ -294,14 +295,14 @@ class Towline:
         self.process.send_signal(which)
 
     def kill(self) -> None:
-        """kill -9, and waits until the process is gone."""
+        """Sends SIGKILL and waits until the process has exited."""
         self.killed = True
         self.process.kill()
         self.process.wait(10)
         self._join()
 
     def wait_exit(self, timeout: float = ANSWER_TIMEOUT) -> int:
-        """The exit status as a shell would tell it: 128+n after death by signal n."""
+        """The exit status as a shell reports it: 128+n after death by signal n."""
         try:
             status = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -310,7 +311,7 @@ class Towline:
         return status if status >= 0 else 128 - status
 
     def finish(self) -> None:
-        """Ends the process in whatever state it is and closes everything."""
+        """Ends the process in any state and closes everything."""
         with contextlib.suppress(OSError, ValueError):
             self.close_stdin()
         if self.process.poll() is None:
@@ -330,7 +331,7 @@ class Towline:
     def stderr(self) -> str:
         return self.stderr_bytes.decode(errors="replace")
 
-    # Inside
+    # Internals
 
     def _wait(self, done: Callable[[], bool], timeout: float, what: str) -> None:
         deadline = time.monotonic() + timeout
@@ -338,7 +339,7 @@ class Towline:
             while not done():
                 left = deadline - time.monotonic()
                 if self._ended or left <= 0:
-                    why = "output ended" if self._ended else f"{timeout} s went by"
+                    why = "output ended" if self._ended else f"{timeout} s have passed"
                     last = json.dumps(self.messages[-3:])[-1500:]
                     raise Timeout(
                         f"waited for {what}, but {why}; last messages: {last}; stderr: {self.stderr[-1500:]}"
@@ -382,7 +383,7 @@ class Towline:
                 return buffer
             prefix = b"Content-Length: "
             if not head.startswith(prefix) or not head[len(prefix) :].isdigit():
-                self.violations.append(f"not a header that every editor reads: {head!r}")
+                self.violations.append(f"not a header that every editor can read: {head!r}")
                 return b""
             length = int(head[len(prefix) :])
             if len(rest) < length:
@@ -424,5 +425,5 @@ class Towline:
 
 
 def clean_environment(home: Path, **extra: str) -> dict[str, str]:
-    """An environment without proxies, locale or settings of the person who runs the tests."""
+    """An environment without the user's proxies, locale or settings."""
     return {"HOME": str(home), "PATH": os.environ.get("PATH", "/usr/bin:/bin"), **extra}

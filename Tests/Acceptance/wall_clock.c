@@ -1,6 +1,6 @@
 /* Preloaded: clocks that a test sets while the process runs.
-   The file that WALL_CLOCK_FILE names holds the seconds to add, as 64-bit integers: to the time of day, to the time
-   since the boot, and to the part of that for which the system was suspended. */
+   The file WALL_CLOCK_FILE contains three 64-bit integers, the seconds to add: to the time of day, to the time since
+   boot, and to the part of it for which the system was suspended. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

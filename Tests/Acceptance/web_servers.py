@@ -1,4 +1,4 @@
-"""Web servers of others on loopback, as their packages set them up: Apache, Caddy, lighttpd and nginx."""
+"""Real web servers on loopback, configured as their packages do: Apache, Caddy, lighttpd and nginx."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def nginx(prefix: Path, root: Path, port: int) -> Command:
 
 def apache2(prefix: Path, root: Path, port: int) -> Command:
     modules = "/usr/lib/apache2/modules"
-    # The etag is made of size and time, which is the default since 2.4.
+    # The ETag is made from size and time, the default since 2.4.
     (prefix / "httpd.conf").write_text(
         f"ServerRoot {prefix}\nServerName localhost\nListen 127.0.0.1:{port}\nPidFile {prefix}/pid\n"
         f"ErrorLog {prefix}/error.log\nDocumentRoot {root}\nMutex file:{prefix} default\n"
@@ -69,10 +69,10 @@ SERVERS: dict[str, Callable[[Path, Path, int], Command]] = {
 
 @contextlib.contextmanager
 def serving(name: str, prefix: Path) -> Iterator[tuple[Path, str]]:
-    """Runs a server; gives the folder that it serves and its URL, once it answers."""
+    """Runs a server; once it answers, yields the folder that it serves and its URL."""
     root, port = prefix / "root", free_port()
     root.mkdir(parents=True)
-    # The workers of some are another user.
+    # Some servers run their workers as another user.
     for folder in (root, *root.parents):
         if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
             folder.chmod(folder.stat().st_mode | 0o011)
@@ -110,7 +110,7 @@ def serving(name: str, prefix: Path) -> Iterator[tuple[Path, str]]:
 
 
 class Relay:
-    """Passes connections on to a server, and holds its answers after some bytes until `release`."""
+    """Forwards connections to a server, and holds its answers after some bytes until `release`."""
 
     def __init__(self, base: str, hold_after: int) -> None:
         self._port = int(base.rsplit(":", 1)[1])

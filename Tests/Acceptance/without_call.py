@@ -1,6 +1,6 @@
-"""Runs a program to which the kernel does not offer one system call: `without_call.py NUMBER PROGRAM …`.
+"""Runs a program without one system call: `without_call.py NUMBER PROGRAM …`.
 
-seccomp(2): the call fails with ENOSYS, as on an older kernel or in a sandbox.
+seccomp(2) makes the call fail with ENOSYS, as on an older kernel or in a sandbox.
 """
 
 from __future__ import annotations
