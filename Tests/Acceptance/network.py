@@ -142,7 +142,7 @@ class Network:
 
     @staticmethod
     def _there(make: Callable[[], T], name: str) -> T:
-        """Calls `make` in a thread inside the namespace: sockets belong to the namespace that they were made in."""
+        """Calls `make` in a thread inside the namespace: a socket stays in the namespace of its creator."""
         made: list[T] = []
 
         def run() -> None:
