@@ -1,4 +1,4 @@
-"""The hosts: what each is, what it needs, and how it is started. `python hosts.py` prints the matrix."""
+"""The hosts: what each needs and how it is started. `python hosts.py` prints the table of Tests/README.md."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Host:
     command: Sequence[str]
     #: prints the version, alone or as the first word that begins with a digit
     version_command: Sequence[str]
-    #: succeeds where all that the host needs is installed; the version's command if empty
+    #: succeeds if everything that the host needs is installed; if empty, version_command is used
     check_command: Sequence[str] = ()
-    #: built before it is started: the output's name is added
+    #: builds the program before the start; the output path is appended
     build_command: Sequence[str] = ()
-    #: one of those that every run of the tests starts
+    #: part of every run of the tests
     always: bool = False
 
     def version(self) -> str | None:
-        """Its version; None where it is not installed."""
+        """The installed version, or None."""
         for command in (self.check_command, self.version_command):
             if command and output_of(command) is None:
                 return None

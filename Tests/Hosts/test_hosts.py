@@ -1,7 +1,7 @@
-"""Programs and libraries that others wrote drive the service as they are.
+"""Unmodified programs and libraries drive the service.
 
-`HOSTS=all` (set by `Tests/run --hosts`) takes every host, and one that is not installed fails. Otherwise
-those of the default run are taken, and one that could not be installed is skipped by name.
+With `HOSTS=all` (set by `Tests/run --hosts`) every host runs, and one that is not installed fails. Otherwise
+only the default hosts run, and one that is not installed is skipped.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from towline_client import clean_environment
 
 ALL = os.environ.get("HOSTS") == "all"
 DATA = content(14, 16 << 20)
-#: slow enough that a host sees three progress events and is killed in the middle
+#: slow enough that a host sees three progress events and can be killed midway
 SLOW = Behaviour(rate=2 << 20)
 #: bytes that the server has sent when the host is killed
 KILL_AFTER = 2 << 20
-#: generous: some of these hosts need seconds to begin on a loaded machine
+#: long, because some hosts need seconds to start on a busy machine
 PATIENCE = 60
 
 
 class Run:
-    """A folder in which a host is started with one destination and one state directory."""
+    """A folder in which a host is started, with one destination and one state directory."""
 
     def __init__(self, host: Host, binary: Path, url: str, folder: Path) -> None:
         self.folder = folder
@@ -72,7 +72,7 @@ class Run:
         return "".join(file.read_text(errors="replace") for file in files if file.exists())
 
     def facts(self, mode: str) -> dict[str, str]:
-        """What the host told: a word and its value on each line."""
+        """What the host reported: lines of a word and its value."""
         lines = [line.split() for line in self.told(mode).splitlines()]
         return {words[0]: words[1] for words in lines if len(words) == 2}
 
@@ -81,14 +81,14 @@ class Run:
         try:
             status = process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            pytest.fail(f"the host did not end:\n{self.told(mode)}")
+            pytest.fail(f"the host did not exit:\n{self.told(mode)}")
         finally:
             self.end(process)
         assert status == 0, self.told(mode)
         return self.facts(mode)
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """Leaves nothing behind of a host that hangs."""
+        """Kills a host that hangs, and its services."""
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -96,7 +96,7 @@ class Run:
             os.kill(pid, signal.SIGKILL)
 
     def services(self) -> list[int]:
-        """The processes of the service on this state directory, whoever their parent is."""
+        """The processes of the service that use this state directory, whatever their parent is."""
         found = [pid for pid, words in command_lines() if str(self.state) in words]
         return [pid for pid in found if is_program(pid, self.binary)]
 
@@ -114,7 +114,7 @@ def is_program(pid: int, binary: Path) -> bool:
 
 
 def refuse(host: Host, everything: bool) -> NoReturn:
-    """A host that is not installed fails where every host was asked for, and is skipped by name elsewhere."""
+    """Fails if every host was requested, else skips; both name the missing host."""
     reason = f"{host.name} needs {host.source}"
     pytest.fail(reason) if everything else pytest.skip(reason)
 
@@ -139,7 +139,7 @@ def test_a_host_downloads_pauses_resumes_and_ends(
     facts = run.finish("full")
     assert int(facts.pop("progress")) >= 3
     assert facts.pop("continued") in ("queued", "active")
-    # Where there is no `shutdown`, a request that was answered with an error makes the status 1.
+    # Without `shutdown`, the earlier error answer makes the exit status 1.
     status = "0" if host.framing == "header" else "1"
     expected = {"resumed": "false", "paused": "paused", "error": "1001", "ended": "completed", "exit": status}
     assert expected.items() <= facts.items(), run.told("full")
@@ -163,7 +163,7 @@ def test_a_host_that_is_killed_takes_the_service_along_and_resumes(
         assert len(run.services()) == 1
         process.kill()
         process.wait()
-        poll(lambda: not run.services(), PATIENCE, "the end of the service")
+        poll(lambda: not run.services(), PATIENCE, "the service to exit")
         assert not run.destination.exists()
         assert run.destination.with_name("disk.img.towline").stat().st_size > 0
     finally:

@@ -1,4 +1,4 @@
-"""Packages are built once, and each is tried in a fresh system."""
+"""Builds the packages once; each test installs them in a fresh system."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _able() -> None:
 
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with all that the script builds."""
+    """A directory with everything that the script builds."""
     output = tmp_path_factory.mktemp("packages")
     script = TOP / "clients" / "packaging" / "build"
     built = subprocess.run(
@@ -37,7 +37,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """TOWLINE_TEST_ROOT names one that was made before; for whoever writes these tests."""
+    """A base system; TOWLINE_TEST_ROOT can name a ready one, to write these tests faster."""
     named = os.environ.get("TOWLINE_TEST_ROOT")
     root = Path(named) if named else tmp_path_factory.mktemp("base") / "root"
     if not (root / "etc/debian_version").exists():
@@ -61,7 +61,7 @@ def fresh(base: Path, tmp_path: Path) -> Iterator[Callable[[], FreshRoot]]:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
-    """disk.img with CONTENT, by http and https on this machine's loopback."""
+    """Serves disk.img with CONTENT over http and https on loopback."""
     lacking = missing_programs()
     if lacking:
         pytest.skip(f"needs {' and '.join(lacking)}")

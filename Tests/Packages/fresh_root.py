@@ -1,4 +1,4 @@
-"""A Debian system: made by debootstrap once, copied for each test, entered in a mount namespace."""
+"""A Debian system: made once with debootstrap, copied for each test, entered in a mount namespace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-#: The mounts go with the namespace, so that nothing has to be undone; `exec` keeps the exit status.
+#: The mounts end with the namespace, so no cleanup is needed; `exec` keeps the exit status.
 ENTER = """
 mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" &&
     mount --rbind /dev "$0/dev" || exit 125
@@ -17,7 +17,7 @@ exec chroot "$0" env "$@"
 """
 NAMESPACE = ("unshare", "--mount", "--propagation", "private", "--")
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
-#: Where apt and pip of this machine are told how to reach their archives.
+#: Files that tell apt and pip how to reach their archives.
 SETTINGS = (
     "apt/sources.list",
     "apt/sources.list.d/*.sources",
@@ -25,15 +25,15 @@ SETTINGS = (
     "apt/apt.conf.d/99*",
 )
 SETTINGS += ("resolv.conf", "pip.conf", "ssl/certs/ca-certificates.crt")
-#: The same by the environment.
+#: Environment variables for the same purpose.
 PASSED = re.compile("PIP_|(https?|no|all)_proxy$", re.IGNORECASE)
-#: What apt and dpkg keep, caches, and users' directories.
+#: Package databases, caches, and home directories.
 LEFT_OUT = {"proc", "sys", "dev", "tmp", "root", "var/lib/apt", "var/lib/dpkg", "var/cache", "var/log"}
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def missing() -> str | None:
-    """What this machine lacks for it."""
+    """What this machine lacks, or None."""
     if os.geteuid() != 0:
         return "root"
     for name in ("debootstrap", "unshare", "dpkg-deb", "lintian", "readelf"):
@@ -44,7 +44,7 @@ def missing() -> str | None:
 
 
 def archive() -> tuple[str, str]:
-    """Where this machine's apt has the distribution from, and its release."""
+    """The address of this machine's Debian archive, and its release."""
     told = subprocess.check_output(
         ["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)", "Created-By: Packages"], text=True
     )
@@ -53,7 +53,7 @@ def archive() -> tuple[str, str]:
 
 
 def make_base(root: Path) -> None:
-    """A minimal system of this machine's release, with its settings of apt and pip."""
+    """Makes a minimal system of this machine's release, with its settings for apt and pip."""
     address, release = archive()
     command = ["debootstrap", "--variant=minbase", release, str(root), address]
     subprocess.run(command, check=True, timeout=900)
@@ -65,7 +65,7 @@ def make_base(root: Path) -> None:
 
 
 class FreshRoot:
-    """One system; `run` runs a command in it, on this machine's network."""
+    """One system. `run` runs a command in it, on this machine's network."""
 
     def __init__(self, root: Path) -> None:
         self.path = root
@@ -92,22 +92,22 @@ class FreshRoot:
         return ran
 
     def shell(self, script: str, **variables: str) -> str:
-        """What a shell in it prints."""
+        """Runs a script in bash and returns its output."""
         return self.run("bash", "-euo", "pipefail", "-c", script, **variables).stdout
 
     def install(self, packages: Sequence[str]) -> str:
-        """By apt; the list of archives is fetched at the first time."""
+        """Installs packages with apt; the first call also downloads the package lists."""
         if not list((self.path / "var/lib/apt/lists").glob("*Packages*")):
             self.run("apt-get", "update", "-qq")
         return self.run("apt-get", "install", "-y", "--no-install-recommends", *packages).stdout
 
     def put(self, file: Path) -> str:
-        """Copies a file into /tmp; its path there."""
+        """Copies a file into /tmp and returns its path there."""
         shutil.copy(file, self.path / "tmp" / file.name)
         return f"/tmp/{file.name}"
 
     def files(self) -> set[str]:
-        """The path of all that is there, but for LEFT_OUT."""
+        """All paths in the system, except those in LEFT_OUT."""
         found = set()
         for at, directories, names in os.walk(self.path):
             inside = Path(at).relative_to(self.path)

@@ -1,4 +1,4 @@
-"""Each package is installed in a fresh system, used as its reader would, and removed again."""
+"""Each package is installed in a fresh system, used as its documentation says, and removed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def came(root: FreshRoot, path: str) -> bool:
 
 
 def use_command(root: FreshRoot, url: str, **variables: str) -> None:
-    """towline-get downloads, and its manual page and completion are found where it is installed."""
+    """Downloads with towline-get, and checks that its manual page and completion are found."""
     shutil.rmtree(root.path / "root/by-command", ignore_errors=True)
     printed = root.shell(f"towline-get -d /root/by-command {url}", **variables)
     assert printed == "/root/by-command/disk.img\n"
@@ -90,7 +90,7 @@ def test_the_debian_packages(packages: Path, fresh: Make, served: Nginx) -> None
     root.run("apt-get", "purge", "-y", "towline", "python3-towline")
     assert ours(root) == set()
 
-    # With all that they depend on still there, nothing else is left either.
+    # The dependencies stay installed, so that any other leftover shows.
     before = root.files()
     root.install(inside)
     use_client(root, f"{served.http}/disk.img")
@@ -106,7 +106,7 @@ def test_the_tarball(packages: Path, fresh: Make, served: Nginx) -> None:
     unpack = ["tar", "-C", "/opt", "-xzf", root.put(tarball)]
     root.run(*unpack)
     assert (root.path / "opt" / name / "LICENSE").read_text().startswith("MIT License")
-    # It gets the libraries that it needs, and nothing is built.
+    # It installs the libraries that it needs, and builds nothing.
     root.run(f"/opt/{name}/bin/towline-get", "--setup")
     assert root.run(f"/opt/{name}/bin/towline", "--version").stdout.startswith("towline ")
     assert "-dev" not in root.shell("dpkg-query -W -f '${Package}\\n'")
@@ -118,11 +118,11 @@ def test_the_tarball(packages: Path, fresh: Make, served: Nginx) -> None:
     use_command(root, f"{served.http}/disk.img", PATH=path, XDG_DATA_DIRS=f"/opt/{name}/share")
     client = f"/opt/{name}/share/towline/python/src"
     use_client(root, f"{served.http}/disk.img", PATH=path, PYTHONPATH=client, PYTHONDONTWRITEBYTECODE="1")
-    # Not in PATH, the command still finds what came with it.
+    # Outside PATH, the command still finds the files of the tarball.
     shutil.rmtree(root.path / "root/by-command")
     root.shell(f"/opt/{name}/bin/towline-get -d /root/by-command {served.http}/disk.img")
     assert came(root, "/root/by-command/disk.img")
-    # A script of the reader's own.
+    # A user's own script.
     script = f"""
         source /opt/{name}/share/towline/towline.sh
         towline_open --app script
@@ -141,7 +141,7 @@ def test_the_wheel(packages: Path, fresh: Make, served: Nginx, tmp_path: Path) -
     assert re.search(r"-py3-none-manylinux_2_\d+_\w+\.whl$", wheel.name)
     with zipfile.ZipFile(wheel) as archive:
         archive.extract("towline/bin/towline", tmp_path)
-    # The libraries that came along and the system's, and nothing where a download may lie.
+    # Only the bundled libraries and the system's; never those in a directory that downloads may go to.
     dynamic = subprocess.check_output(["readelf", "-dW", str(tmp_path / "towline/bin/towline")], text=True)
     assert re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", dynamic) == ["$ORIGIN/../../towline.libs"]
 
@@ -155,7 +155,7 @@ def test_the_wheel(packages: Path, fresh: Make, served: Nginx, tmp_path: Path) -
     use_client(root, f"{served.http}/disk.img", PATH=path, python="python")
     assert re.fullmatch(r"towline \d+\.\d+\.\d+\n", root.shell("towline --version", PATH=path))
 
-    # What lies beside the service is no library of it.
+    # Libraries beside the service must not be loaded.
     (bundled,) = (root.path / "opt/venv/lib").glob("python3*/site-packages/towline/bin")
     for library in ("libcurl.so.4", "libz.so.1", "libsqlite3.so.0"):
         (bundled / library).write_bytes(b"no library")
@@ -166,7 +166,7 @@ def test_the_wheel(packages: Path, fresh: Make, served: Nginx, tmp_path: Path) -
     for library in ("libcurl.so.4", "libz.so.1", "libsqlite3.so.0"):
         (bundled / library).unlink()
 
-    # https, where a distribution other than the one it was built on has its authorities.
+    # https, with the certificate authorities at the path of other distributions.
     for place in (AUTHORITIES, Path("/etc/pki/tls/certs/ca-bundle.crt"), Path("/etc/ssl/ca-bundle.pem")):
         (root.path / AUTHORITIES.relative_to("/")).unlink(missing_ok=True)
         authorities = root.path / place.relative_to("/")

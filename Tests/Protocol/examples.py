@@ -1,9 +1,8 @@
-"""Takes the examples out of protocol/README.md, and compares messages with what they show.
+"""Reads the examples in protocol/README.md, and compares messages with them.
 
-A fenced block marked ``jsonl example=NAME`` is a piece of a conversation, one message a line. What has a
-method and an id, or is a notification that clients send, is written to the service; the rest is what it
-answers or tells. Further marks: ``session=NAME`` talks to another process, ``exit=N`` expects its end,
-``check=schema`` only validates.
+A fenced block marked ``jsonl example=NAME`` is part of a conversation, one message per line. Requests, and
+notifications that clients send, are written to the service; the rest are its answers and events. Further
+marks: ``session=NAME`` uses another process, ``exit=N`` expects it to exit, ``check=schema`` only validates.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ README = PROTOCOL / "README.md"
 ELLIPSIS = "…"
 #: the notifications that clients send
 CLIENT_NOTIFICATIONS = {"initialized", "exit", "$/cancelRequest", "window/workDoneProgress/cancel"}
-#: members whose value an example shows exactly; of others only the kind
+#: members whose values must be equal; for others only the type is compared
 EXACT = {
     *("jsonrpc", "id", "method", "code", "kind", "retryable", "state", "reason", "phase", "owner", "created"),
     *("resumed", "changed", "timedOut", "matched", "counts", "differs", "removed"),
@@ -60,7 +59,7 @@ class Block:
 
 
 def blocks() -> list[Block]:
-    """All blocks of the page that are marked as examples, in their order."""
+    """All blocks of the page that are marked as examples, in order."""
     found = []
     for language, info, text in re.findall(
         r"^```(\w+)([^\n]*)\n(.*?)^```$", README.read_text(), re.M | re.DOTALL
@@ -76,7 +75,7 @@ def conversations() -> list[Block]:
 
 
 def is_sent(message: JSON) -> bool:
-    """True for what a client writes."""
+    """True for a message that a client sends."""
     return "method" in message and ("id" in message or message["method"] in CLIENT_NOTIFICATIONS)
 
 
@@ -91,7 +90,7 @@ def kind(value: Any) -> str:
 
 
 def differences(shown: Any, real: Any, at: str = "message", exact: bool = False) -> list[str]:
-    """Where a real message is not what the example shows."""
+    """How a message differs from the example."""
     if kind(shown) != kind(real):
         return [f"{at}: the example has {shown!r}, the service {real!r}"]
     if isinstance(shown, dict):

@@ -1,4 +1,4 @@
-"""Validates messages by protocol/schema/*.json."""
+"""Validates messages against protocol/schema/*.json."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def contents() -> dict[str, JSON]:
 
 @cache
 def validator(name: str, definition: str = "") -> Draft7Validator:
-    """For a whole file, or for one of its definitions."""
+    """A validator for a whole file, or for one of its definitions."""
     resources = [(file, Resource(schema, DRAFT7)) for file, schema in contents().items()]
     reference = f"{name}#/definitions/{definition}" if definition else name
     return Draft7Validator({"$ref": reference}, registry=Registry().with_resources(resources))
 
 
 def problems(value: Any, name: str, definition: str = "") -> list[str]:
-    """What is wrong with the value, each with its place."""
+    """What is wrong with the value, each with its path."""
     return [
         f"{error.json_path}: {error.message[:300]}"
         for error in validator(name, definition).iter_errors(value)
@@ -36,7 +36,7 @@ def problems(value: Any, name: str, definition: str = "") -> list[str]:
 
 
 def answer_problems(answer: JSON, method: str) -> list[str]:
-    """As `problems`, for the answer to a request of that method."""
+    """As `problems`, for the answer to a request of this method."""
     if "error" in answer:
         return problems(answer["error"], "error.json")
     return problems(answer["result"], "results.json", method)

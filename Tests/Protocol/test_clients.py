@@ -1,4 +1,4 @@
-"""The client that protocol/README.md shows, and the one in protocol/examples, do what the page promises."""
+"""The clients in protocol/README.md and protocol/examples do what the page promises."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Fetch:
         found = []
         for status in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
-                # The name in parentheses may hold anything.
+                # The name in parentheses may contain any characters.
                 state, parent = status.read_text().rpartition(")")[2].split()[:2]
                 if int(parent) == self.process.pid and state != "Z":
                     found.append(int(status.parent.name))
@@ -84,7 +84,7 @@ class Fetch:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """The program that the page shows, saved as the page says."""
+    """The program from the page, saved as the page says."""
     (shown,) = [block for block in blocks() if block.language == "python"]
     path = tmp_path / "fetch.py"
     path.write_text(shown.text)
@@ -113,7 +113,7 @@ def test_the_program_on_the_page_goes_on_after_a_kill(fetch: Fetch) -> None:
     status, lines = fetch.end()
     assert (status, lines[-1]) == (0, f"completed {fetch.path}")
     assert fetch.path.read_bytes() == DATA
-    # What had come was not fetched again.
+    # The received bytes were not fetched again.
     assert fetch.server.requests("/f")[1].range_start > 0
 
 

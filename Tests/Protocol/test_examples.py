@@ -1,4 +1,4 @@
-"""Every example of protocol/README.md is what the service does."""
+"""Every example in protocol/README.md is what the service really does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORIGIN = "http://127.0.0.1:8000"
 
 
 class Conversation:
-    """One process of an example session: sends what the examples send, and looks for what they show."""
+    """One process of an example session: sends what the examples send, and checks for what they show."""
 
     def __init__(self, process: Towline) -> None:
         self.process = process
@@ -46,7 +46,7 @@ class Conversation:
         self.process.send_message(message)
 
     def settle(self) -> None:
-        """What the examples rely on though no answer tells it: a download that was set going is active."""
+        """Waits until a started download is active, which examples rely on although no answer shows it."""
         for request in reversed(self.process.events):
             if request["method"] == "changed":
                 if request["params"]["download"]["state"] == "queued":
@@ -61,7 +61,7 @@ class Conversation:
         is_refused = real.get("error", {}).get("code") in (-32600, -32601, -32602)
         assert bool(problems(request, "requests.json")) == is_refused
         assert answer_problems(real, method) == []
-        # What is shown must itself be right, as far as it is shown.
+        # The shown message must be valid too, unless it leaves members out.
         if "…" not in json.dumps(shown, ensure_ascii=False):
             assert answer_problems(shown, method) == []
 
@@ -123,7 +123,7 @@ def test_every_example_is_what_the_service_does(stage: Stage) -> None:
             stage.play(block)
         except AssertionError as error:
             raise AssertionError(f"example {block.name}: {error}") from error
-    # What no example shows has to be in the schemas too.
+    # Messages that no example shows must match the schemas too.
     for conversation in stage.conversations.values():
         for event in conversation.process.events:
             assert problems(event, "events.json") == [], event["method"]

@@ -1,4 +1,4 @@
-"""What is made from the OpenRPC document is up to date, and the document is the service's."""
+"""Generated documents are up to date, and the OpenRPC document is that of the service."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def generate(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """The folder, where a test may change it."""
+    """A copy of the folder that a test may change."""
     ignored = shutil.ignore_patterns("__pycache__")
     return Path(shutil.copytree(PROTOCOL, tmp_path / "protocol", ignore=ignored))
 
@@ -144,7 +144,7 @@ def test_the_limits_are_those_of_info(launch: Launcher, document: JSON) -> None:
 
 
 def test_the_pages_tell_what_is_in_force_at_first(launch: Launcher) -> None:
-    """Each number that can be set stands in the page with the value that the service has."""
+    """For each setting, the page shows the default value of the service."""
     process, _ = launch.pipe('{"jsonrpc":"2.0","id":1,"method":"configure"}')
     settings = process.messages[0]["result"]
     page = (PROTOCOL / "README.md").read_text()
@@ -189,7 +189,7 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 def anchors(page: str) -> set[str]:
-    """What headings are called in links: lower case, blanks as hyphens, other signs left out."""
+    """The link names of headings: lower case, blanks as hyphens, other signs left out."""
     headings = re.findall(
         r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", page, flags=re.M | re.DOTALL), re.MULTILINE
     )

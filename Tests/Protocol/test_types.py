@@ -1,4 +1,4 @@
-"""Generators can make types of the document: every object has a name, and words may be added."""
+"""Generators can make types from the document: every object has a name, and new values may be added."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ def test_every_result_and_every_event_has_a_name(document: JSON) -> None:
     assert set(document["x-envelope"]) == {"request", "response", "notification"}
 
 
-#: what has a fixed set of words for other reasons than ours
+#: fixed lists of values that another specification defines
 CLOSED = {"WorkDoneKind"}
 
 
 def enumerations(tree: Any, where: str, is_open: bool = False) -> Iterator[tuple[str, bool]]:
-    """Each reference, and each list of words, with whether any other text is taken beside it."""
+    """Each reference and each list of values, with whether any other text is also valid."""
     if isinstance(tree, dict):
         if "enum" in tree:
             yield where, is_open
@@ -133,9 +133,9 @@ def test_words_of_answers_and_events_may_be_added(document: JSON) -> None:
             continue
         found.add(name)
         for where, is_open in enumerations(schemas[name], name):
-            assert where.startswith("$ref "), f"{where} has words without a name"
+            assert where.startswith("$ref "), f"{where} has values without a name"
             target = where.removeprefix("$ref ")
-            # What is asked for in `checksum` and `defaults` is a parameter too.
+            # `checksum` and `defaults` are parameters too, whose values are fixed.
             if target in lists and name != "Checksum":
                 assert is_open or target in CLOSED, f"{name} takes no other {target}"
             todo.append(target)

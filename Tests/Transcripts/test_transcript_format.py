@@ -1,4 +1,4 @@
-"""The reader and the matchers themselves: a runner that accepts everything would prove nothing."""
+"""The reader and the matchers themselves; a runner that accepts everything would prove nothing."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ STEP_TIMEOUT = 15.0
 
 
 class Replay:
-    """One run of a transcript: where it is, and what its names stand for."""
+    """One run of a transcript: its position, and the values of its names."""
 
     def __init__(self, transcript: Transcript, launch: Launcher, server: ScriptedServer) -> None:
         self.transcript = transcript
@@ -49,7 +49,7 @@ class Replay:
         self.finish()
 
     def finish(self) -> None:
-        """Nothing may come that the transcript does not show."""
+        """Fails if there is a message that the transcript does not show."""
         if self.process.process.poll() is None:
             self.close()
             for gate in self.gates.values():
@@ -107,7 +107,7 @@ class Replay:
                 raise AssertionError(f"{where}: got {json.dumps(message)[:1500]}\n  {nearest}")
 
     def allow(self, step: Step, where: str) -> None:
-        """Takes the next message if it is the one that may come here."""
+        """Takes the next message if it is the optional one."""
         before = self.position
         captures = dict(self.captures)
         if differences(step.messages[0], self.next_message(where), captures, self.values):

@@ -1,6 +1,6 @@
-"""Reads transcripts (``protocol/transcripts/*.jsonl``), and compares messages with what they expect.
+"""Reads transcripts (``protocol/transcripts/*.jsonl``), and compares messages with their expectations.
 
-The format is described in Tests/README.md.
+Tests/README.md describes the format.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 MATCHER = re.compile(r"^\$([a-z]+(?:\|[a-z]+)*)(?::([a-zA-Z0-9]+))?$")
 VARIABLE = re.compile(r"\$\{([a-zA-Z0-9]+)\}")
-#: in an object: other members are allowed; as the last element of an array: others may follow
+#: in an object: other members are allowed; as the last element of an array: more may follow
 OPEN = "..."
 
 
@@ -69,7 +69,7 @@ class Transcript:
     steps: list[Step]
     args: list[str] = field(default_factory=list)
     framing: str = "line"
-    #: methods of notifications that may come anywhere and are not compared
+    #: notifications that are ignored
     skip: list[str] = field(default_factory=list)
     served: list[Served] = field(default_factory=list)
 
@@ -90,7 +90,7 @@ def parse(path: Path) -> Transcript:
                 group = None
             elif group is not None:
                 if word != "<":
-                    raise TranscriptError("only `<` lines stand within an unordered group")
+                    raise TranscriptError("only `<` lines are allowed in an unordered group")
                 group.messages.append(json.loads(rest))
             else:
                 add(transcript, number, word, rest)
@@ -134,11 +134,11 @@ def add(transcript: Transcript, number: int, word: str, rest: str) -> None:
 
 
 def substitute(text: str, values: Mapping[str, Any]) -> str:
-    """Puts values in for `${name}`."""
+    """Replaces `${name}` by its value."""
 
     def value(match: re.Match[str]) -> str:
         if match.group(1) not in values:
-            raise TranscriptError(f"nothing is called {match.group(1)}")
+            raise TranscriptError(f"there is no value named {match.group(1)}")
         return str(values[match.group(1)])
 
     return VARIABLE.sub(value, text)
@@ -147,7 +147,7 @@ def substitute(text: str, values: Mapping[str, Any]) -> str:
 def differences(
     expected: Any, actual: Any, captures: dict[str, Any], values: Mapping[str, Any], at: str = "message"
 ) -> list[str]:
-    """What differs, each with its place; names that the expectation gives are put into `captures`."""
+    """What differs, each with its path; captured values are added to `captures`."""
     if isinstance(expected, str):
         return text_differences(expected, actual, captures, values, at)
     if isinstance(expected, dict):

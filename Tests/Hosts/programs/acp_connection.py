@@ -1,4 +1,4 @@
-"""agent-client-protocol: its Connection, which knows nothing of downloads."""
+"""agent-client-protocol: only its Connection, which is not specific to agents."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-;;; emacs_jsonrpc.el --- jsonrpc.el, which Emacs brings -*- lexical-binding: t -*-
+;;; emacs_jsonrpc.el --- jsonrpc.el, part of Emacs -*- lexical-binding: t -*-
 (require 'jsonrpc)
 (defvar progress 0)
 (defun say (&rest arguments)

@@ -1,4 +1,4 @@
-// os/exec, bufio and encoding/json, all of Go itself.
+// os/exec, bufio and encoding/json of the standard library.
 package main
 
 import (

@@ -1,4 +1,4 @@
-"""jsonrpc-glib by GObject introspection."""
+"""jsonrpc-glib through GObject introspection."""
 
 import os
 import re
@@ -39,7 +39,7 @@ if mode == "full":
 try:
     call("get", id="nobody")
 except GLib.Error as failure:
-    # The library gives the error object as the text of a variant, and no code.
+    # The library gives the error object as text, without a code.
     code = re.search(r"'code': <(?:int64 )?(-?\d+)>", failure.message)
     print("error", code.group(1) if code else failure.message)
 print("ended", call("wait", id="disk")["download"]["state"])

@@ -1,4 +1,4 @@
-"""jsonrpcclient: it makes requests and parses answers, and leaves the pipe to us."""
+"""jsonrpcclient: it makes requests and parses answers; this program reads and writes the pipe."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def call(method, make=request, **params):
         if "method" not in message:
             return parse(message)
         progress += message["method"] == "progress"
-    raise EOFError("the service ended")
+    raise EOFError("the service exited")
 
 
 answer = call("start", id="disk", url=os.environ["URL"], path=os.environ["DESTINATION"])

@@ -1,4 +1,4 @@
--- jobstart, which Neovim brings.
+-- jobstart, part of Neovim.
 local progress, status, rest, answers, number = 0, nil, '', {}, 0
 local function say(text) io.stdout:write(text .. '\n') io.stdout:flush() end
 local job = vim.fn.jobstart({ os.getenv 'TOWLINE', '--state-dir', os.getenv 'STATE' }, {

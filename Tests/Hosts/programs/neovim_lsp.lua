@@ -1,4 +1,4 @@
--- vim.lsp.rpc, which Neovim brings.
+-- vim.lsp.rpc, part of Neovim.
 local progress, status = 0, nil
 local function say(text) io.stdout:write(text .. '\n') io.stdout:flush() end
 local dispatchers = {

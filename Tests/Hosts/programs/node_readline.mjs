@@ -1,4 +1,4 @@
-// child_process, readline and JSON, all of Node itself.
+// child_process, readline and JSON, all part of Node.
 import { spawn } from 'node:child_process';
 import readline from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';

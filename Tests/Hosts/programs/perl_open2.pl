@@ -1,4 +1,4 @@
-# IPC::Open2 and JSON::PP, both of Perl itself.
+# IPC::Open2 and JSON::PP, both part of Perl.
 use strict;
 use warnings;
 use IPC::Open2;

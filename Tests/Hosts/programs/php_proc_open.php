@@ -1,5 +1,5 @@
 <?php
-// proc_open and json, both of PHP itself.
+// proc_open and json, both part of PHP.
 $process = proc_open([getenv('TOWLINE'), '--state-dir', getenv('STATE')], [['pipe', 'r'], ['pipe', 'w'], STDERR], $pipes);
 $number = 0;
 $progress = 0;

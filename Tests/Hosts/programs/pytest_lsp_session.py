@@ -1,4 +1,4 @@
-"""pytest-lsp and lsprotocol: a session as for a language server. Run by pytest."""
+"""pytest-lsp and lsprotocol: a session as with a language server. pytest runs this file."""
 
 import asyncio
 import os

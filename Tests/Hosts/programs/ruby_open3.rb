@@ -1,4 +1,4 @@
-# open3 and json, both of Ruby itself.
+# open3 and json, both part of Ruby.
 require 'json'
 require 'open3'
 $stdout.sync = true

@@ -1,4 +1,4 @@
-# tcllib's json, and a pipe of open.
+# json of tcllib, and a pipe from `open`.
 package require json
 set pipe [open "|[list $env(TOWLINE) --state-dir $env(STATE)]" r+]
 fconfigure $pipe -buffering line -translation lf -encoding utf-8

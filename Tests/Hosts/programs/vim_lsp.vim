@@ -1,4 +1,4 @@
-" A channel of mode lsp: Vim frames, numbers the requests and finds their answers.
+" A channel in mode lsp: Vim frames and numbers requests, and matches the answers to them.
 let g:progress = 0
 func! Say(text)
   call writefile([a:text], $REPORT, 'a')

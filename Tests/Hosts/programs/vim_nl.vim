@@ -1,4 +1,4 @@
-" A channel of mode nl: Vim gives whole lines.
+" A channel in mode nl: Vim delivers whole lines.
 let g:progress = 0
 let g:answers = {}
 let g:number = 0
