@@ -1,14 +1,14 @@
 internal import JSON
 package import Platform
 
-/// How much goes to standard error.
+/// The levels of the log.
 package enum LogLevel: String, Sendable, CaseIterable, Comparable {
     case error
     case warn
     case info
     case debug
 
-    /// From the gravest to the least.
+    /// From the most severe to the least.
     package static func < (left: LogLevel, right: LogLevel) -> Bool { left.rank < right.rank }
 
     private var rank: Int {
@@ -21,17 +21,17 @@ package enum LogLevel: String, Sendable, CaseIterable, Comparable {
     }
 }
 
-/// How a line of the log is written.
+/// The format of a log line.
 package enum LogFormat: String, Sendable, CaseIterable {
     case text
-    /// One JSON object a line: `time`, `level`, `message`.
+    /// One JSON object per line: `time`, `level`, `message`.
     case json
 }
 
-/// Writes lines to standard error without ever making anybody wait for it.  Isolation: any thread.
+/// Writes lines to standard error, and never blocks the caller.  Isolation: any thread.
 ///
-/// A thread of its own writes, started by the first line; what it cannot get rid of in time is dropped and counted.
-/// Callers see to it that no line holds a header, userinfo or query value.
+/// A separate thread writes; the first line starts it. Lines that cannot be written in time are dropped and counted.
+/// Callers make sure that no line contains a header, userinfo or query value.
 package final class Log: Sendable {
     private struct State {
         var lines: [String] = []
@@ -39,19 +39,19 @@ package final class Log: Sendable {
         var isThreadStarted = false
         var isIdle = true
     }
-    /// Lines that may wait for standard error.
+    /// Lines that may be queued.
     private static let lineLimit = 1_000
-    /// Bytes of a message that are kept.
+    /// Longer messages are cut to this many bytes.
     private static let messageByteLimit = 4_000
 
-    /// What is graver, or as grave, is written.
+    /// Lines of this level and of more severe ones are written.
     package let level: LogLevel
     private let format: LogFormat
     private let descriptor: Int32
     private let state = Guarded(State())
     private let news: Mailbox<Void>
 
-    /// Writes to the descriptor, which stays open as long as the process; starts no thread yet.
+    /// Logs to the descriptor, which must stay open as long as the process; starts no thread yet.
     package init(level: LogLevel, format: LogFormat, descriptor: Int32 = 2) throws(Errno) {
         self.level = level
         self.format = format
@@ -59,16 +59,16 @@ package final class Log: Sendable {
         news = try Mailbox()
     }
 
-    /// Something failed that should not.
+    /// An unexpected failure.
     package func error(_ message: @autoclosure () -> String) { write(.error, message) }
-    /// Something that the user should look at.
+    /// Something that the user should check.
     package func warn(_ message: @autoclosure () -> String) { write(.warn, message) }
-    /// What a user may want to know when looking for a cause.
+    /// Helps a user to find a cause.
     package func info(_ message: @autoclosure () -> String) { write(.info, message) }
-    /// What only the program's makers want to know.
+    /// Only for developers of this program.
     package func debug(_ message: @autoclosure () -> String) { write(.debug, message) }
 
-    /// Waits for the lines so far to be written, but no longer than that.
+    /// Waits until the lines so far are written, but not longer than the timeout.
     package func flush(timeoutMilliseconds: Int64) {
         let deadline = monotonicNanoseconds() + timeoutMilliseconds * 1_000_000
         while !state.withLock({ $0.isIdle }), monotonicNanoseconds() < deadline {
@@ -86,7 +86,7 @@ package final class Log: Sendable {
             defer { state.isThreadStarted = true }
             return !state.isThreadStarted
         }
-        // Without a thread to write them, the lines are lost; there is nobody to tell.
+        // Without the thread the lines are lost, and this cannot be reported anywhere.
         if mustStart { _ = try? Thread(name: "log") { [self] in run() } }
         news.send(())
     }
@@ -97,7 +97,7 @@ package final class Log: Sendable {
         }
     }
 
-    /// What waits to be written; nil, and idle, when there is nothing.
+    /// The queued lines; nil, and idle, if there are none.
     private func takeLines() -> ([String], Int)? {
         state.withLock { state in
             if state.lines.isEmpty && state.droppedCount == 0 {
@@ -119,13 +119,14 @@ package final class Log: Sendable {
         }
         var bytes = Array(text.utf8)
         while !bytes.isEmpty {
-            // A closed standard error is no reason to stop, or to try again.
+            // Standard error may be closed: do not stop, and do not retry.
             guard let count = try? writeSome(bytes, to: descriptor), count > 0 else { return }
             bytes.removeFirst(count)
         }
     }
 
-    /// One line with its end; what could break it into two, or move a terminal's cursor, is escaped.
+    /// One line with its newline; control characters are escaped, so that it stays one line and cannot control a
+    /// terminal.
     static func line(_ level: LogLevel, _ message: String, _ format: LogFormat, unixMilliseconds: Int64) -> String {
         let time = Timestamp.text(unixMilliseconds: unixMilliseconds)
         let cut = message.utf8.count <= messageByteLimit ? message : String(message.prefix(messageByteLimit / 4)) + "…"

@@ -1,9 +1,9 @@
 package import JSON
 internal import RPC
 
-/// The description of the protocol that the method table yields.
+/// The description of the protocol, generated from the method table.
 package enum OpenRPC {
-    /// The document, by OpenRPC 1.3; the same for the same version, byte for byte.
+    /// The document as in OpenRPC 1.3; identical for the same version, byte for byte.
     package static func document(version: String) -> JSONObject {
         var components: [String: Component] = [:]
         for method in MethodTable.methods {
@@ -37,7 +37,7 @@ package enum OpenRPC {
         ]
     }
 
-    /// As `document`, as text with an end of line.
+    /// The document as text with a newline.
     package static func text(version: String) -> [UInt8] {
         JSONValue.object(document(version: version)).serialized() + [UInt8(ascii: "\n")]
     }
@@ -50,7 +50,7 @@ package enum OpenRPC {
             "paramStructure": "by-name",
             "params": .array(method.parameters.map { .object(descriptor($0)) }),
             "result": ["name": .string(method.resultName), "schema": .object(method.result.document())],
-            // The message is the kind; `x-errors` says more of it.
+            // The message is the kind; `x-errors` describes it.
             "errors": .array(errors.map { ["code": .integer(Int64($0.code)), "message": .string($0.rawValue)] }),
             "x-kind": .string(method.kind.rawValue),
         ]
@@ -59,7 +59,7 @@ package enum OpenRPC {
         return result
     }
 
-    /// An error with what a client should do; said once here, for it would be too long at every method.
+    /// An error with advice for the client. Described here once, because each method would be too long with it.
     private static func document(_ kind: RPCErrorKind) -> JSONObject {
         [
             "code": .integer(Int64(kind.code)),
@@ -71,7 +71,7 @@ package enum OpenRPC {
     }
 
     private static func document(_ notification: NotificationDescription) -> JSONObject {
-        // What x-params names describes the members of an event; once is enough.
+        // The members of an event are described in the schema of `x-params`; do not repeat it.
         let toService = notification.direction == .toService
         return [
             "name": .string(notification.name),
@@ -87,14 +87,14 @@ package enum OpenRPC {
         .object(Schema.component(component).document())
     }
 
-    /// A parameter: its description stands beside its schema.
+    /// A parameter: its description is next to its schema.
     private static func descriptor(_ member: Member, isDescribed: Bool = true) -> JSONObject {
         var schema = member.schema.document()
         if let value = member.defaultValue {
             if schema["$ref"] != nil { schema = ["allOf": [.object(schema)]] }
             schema["default"] = value
         }
-        // A request is refused beyond it.
+        // A larger number is refused.
         if schema["type"] == "integer", schema["maximum"] == nil {
             schema["maximum"] = .integer(Schema.maxExactInteger)
         }

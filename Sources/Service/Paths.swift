@@ -1,8 +1,8 @@
-/// Rules for paths that come over the wire or the command line; pure text work, nothing is looked up.
+/// Rules for paths from the wire or the command line; they work on text only, without the file system.
 package enum Paths {
-    /// The path made absolute, `.`, `..` and doubled slashes taken out; nil when it is empty or holds a NUL.
+    /// The absolute path without `.`, `..` and double slashes; nil if it is empty or contains a NUL.
     ///
-    /// Works on the text alone: `a/../b` is `b` even where `a` is a symbolic link.
+    /// Because only the text counts, `a/../b` is `b` even if `a` is a symbolic link.
     package static func normalized(_ path: String, relativeTo directory: String) -> String? {
         if path.isEmpty || path.utf8.contains(0) { return nil }
         let whole = path.utf8.first == slash ? path : directory + "/" + path
@@ -14,7 +14,7 @@ package enum Paths {
         return "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
     }
 
-    /// True for a name of one component that is no directory's.
+    /// True for the name of one component that is not `.` or `..`.
     package static func isComponent(_ name: String) -> Bool {
         let bytes = name.utf8
         return !bytes.isEmpty && !bytes.contains(slash) && !bytes.contains(0) && name != "." && name != ".."

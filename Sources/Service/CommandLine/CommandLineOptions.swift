@@ -1,14 +1,14 @@
 package import RPC
 
-/// What the process does about its downloads when its host has gone.
+/// What the process does with its downloads when its host has exited.
 package enum HostExitPolicy: String, Sendable, CaseIterable {
-    /// Goes on in silence until they have settled.
+    /// Continues without output until they are settled.
     case finish
-    /// Checkpoints and ends.
+    /// Stores their state, then exits.
     case suspend
 }
 
-/// What the command line says, defaults filled in.
+/// The options of the command line, with defaults filled in.
 package struct CommandLineOptions: Equatable, Sendable {
     /// What the process is to do.
     package enum Action: Sendable {
@@ -17,38 +17,37 @@ package struct CommandLineOptions: Equatable, Sendable {
         case printVersion
         case printHelp
     }
-    /// What is asked for.
+    /// What the command line asks for.
     package var action = Action.serve
-    /// Tells the downloads of different programs apart; a name fit for a directory.
+    /// Each application has its own downloads. Also used as the name of a directory.
     package var application = "default"
-    /// Nil: below the user's state home, by application.
+    /// Nil: a directory for the application in the user's state home.
     package var stateDirectory: String?
     /// How messages are told apart.
     package var framing = FramingChoice.auto
-    /// Nil: what the protocol says for each way of losing the host.
+    /// Nil: the protocol decides, depending on how the host was lost.
     package var hostExitPolicy: HostExitPolicy?
-    /// What goes to standard error.
+    /// Which lines are logged to standard error.
     package var logLevel = LogLevel.warn
-    /// How it is written there.
     package var logFormat = LogFormat.text
-    /// Interrupted downloads go on without being asked.
+    /// Interrupted downloads are resumed without a request.
     package var resumesOnStart = false
-    /// The host's process, if it is there: its end is the host's.
+    /// The host's process, if known: its exit counts as the host's exit.
     package var clientProcessID: Int64?
     /// Destinations must be in one of these directories; empty: anywhere.
     package var roots: [String] = []
-    /// Requests go through the proxies that `http_proxy` and the like name.
+    /// Requests use the proxies in `http_proxy` and similar variables.
     package var usesEnvironmentProxies = false
-    /// Where the keys of TLS connections are appended to; nil: nowhere.
+    /// The file to which the keys of TLS connections are appended; nil: none.
     package var tlsKeyLogPath: String?
     /// The state directory may be on a network file system.
     package var allowsNetworkState = false
 
-    /// What holds when nothing is given.
+    /// The defaults.
     package init() {}
 }
 
-/// A command line that cannot be followed; the message is one line for people.
+/// A command line that is not valid; the message is one line for people.
 package struct UsageError: Error, Equatable, Sendable {
     /// What was wrong, without the program's name.
     package var message: String

@@ -1,19 +1,18 @@
 internal import Core
 internal import RPC
 
-/// Reads the command line by one table, from which the help is printed too.
+/// Parses the command line with one table, from which the help is generated too.
 package enum CommandLineParser {
-    /// One option.
     struct Option: Sendable {
         var name: String
-        /// What stands for the value in the help; nil when there is none.
+        /// The placeholder of the value in the help; nil if the option takes none.
         var valueName: String?
         var help: String
-        /// Gets the value; an empty string when there is none.
+        /// Receives the value; an empty string if the option takes none.
         var apply: @Sendable (inout CommandLineOptions, String) throws(UsageError) -> Void
     }
 
-    /// Reads the arguments, the program's name left out.
+    /// Parses the arguments; the program's name is not one of them.
     ///
     /// - Parameter environmentLogLevel: the value of `TOWLINE_LOG`, which `--log-level` overrides.
     package static func parse(
@@ -57,7 +56,7 @@ package enum CommandLineParser {
         return UsageError("unknown option '\(name)': did you mean '\(nearest)'?")
     }
 
-    /// Everything that the command line may hold, in the order of the help.
+    /// All options, in the order of the help.
     static let table: [Option] = [
         Option(
             name: "--app",

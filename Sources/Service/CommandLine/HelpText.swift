@@ -22,7 +22,7 @@ extension CommandLineParser {
         return text
     }
 
-    /// What a person who just typed the program's name gets.
+    /// Printed when standard input is a terminal and no argument is given.
     package static let shortHelp = """
         usage: towline [options]
         A download service for programs: JSON-RPC 2.0, one message a line, on standard input and output.

@@ -3,7 +3,7 @@ internal import Engine
 internal import JSON
 
 extension DownloadSnapshot {
-    /// The wire's `Download`: every member, null where nothing is known.
+    /// The wire's `Download`: every member, null if unknown.
     func encoded() -> JSONObject {
         var result = JSONObject([
             ("id", .string(id)),
@@ -48,9 +48,9 @@ extension DownloadSnapshot {
         return (try? parseJSON(metadataText)) ?? .null
     }
 
-    /// Takes out the longest texts that a client can do without, should all of them together be too long for a message.
+    /// Removes the longest texts that a client can do without, if all of them together are too long for a message.
     ///
-    /// Each has a limit, but in ASCII a byte of UTF-8 can need three.
+    /// Each text has a limit, but one byte of UTF-8 can need three in ASCII.
     private func shedWhatNoMessageHolds(_ result: inout JSONObject) {
         let texts: [String?] =
             keptPaths + [
@@ -96,7 +96,7 @@ extension DownloadFailure {
 }
 
 extension JSONValue {
-    /// A time of the wire; nil becomes null.
+    /// A time as sent on the wire; nil becomes null.
     static func time(_ unixMilliseconds: Int64?) -> JSONValue {
         .optional(unixMilliseconds.map { Timestamp.text(unixMilliseconds: $0) })
     }

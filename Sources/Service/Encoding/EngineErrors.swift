@@ -4,7 +4,7 @@ internal import JSON
 internal import RPC
 
 extension RPCError {
-    /// A parameter that does not fit.
+    /// A parameter that does not fit its schema.
     init(_ error: ParameterError) {
         var extra: JSONObject = ["path": .string(error.path)]
         if let limit = error.limit {
@@ -14,14 +14,14 @@ extension RPCError {
         self = .invalidParams(error.message, extra: extra)
     }
 
-    /// A parameter that breaks a rule no schema can say.
+    /// A parameter that breaks a rule which no schema can express.
     static func parameter(_ path: String, _ problem: String, limit: NamedLimit? = nil) -> RPCError {
         RPCError(ParameterError(path: path.isEmpty ? "params" : "params.\(path)", problem: problem, limit: limit))
     }
 
     static let shuttingDown = RPCError(.shuttingDown, "The service is shutting down.")
 
-    /// What the engine says, as an answer.
+    /// The answer for an error of the engine.
     init(_ error: EngineError) {
         switch error {
         case .downloadNotFound(let id):
@@ -103,7 +103,7 @@ extension RPCError {
         }
     }
 
-    /// What the engine says of a destination that came from this parameter.
+    /// The answer for an error about a destination that this parameter gave.
     init(_ error: EngineError, destinationFrom member: String) {
         guard case .nameTooLong(let path, let isPath, let maximum) = error else {
             self.init(error)
@@ -116,7 +116,7 @@ extension RPCError {
         self.init(ParameterError(path: parameter, problem: problem, limit: limit))
     }
 
-    /// A cursor or a revision that names no place in the list any more; says what to leave out.
+    /// A cursor or revision that is no longer valid; the message says which parameter to leave out.
     static func cursorExpired(at member: String) -> RPCError {
         let problem =
             member == "cursor"
@@ -151,7 +151,7 @@ extension ResumeDataProblem {
     }
 }
 
-/// A path for a message: with `?` for what would break its line.
+/// A path for a message, with `?` for control characters.
 private func oneLine(_ path: String) -> String {
     String(String.UnicodeScalarView(path.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
 }

@@ -1,6 +1,6 @@
 /// Times on the wire: RFC 3339, UTC, milliseconds.
 enum Timestamp {
-    /// Writes milliseconds since 1970; years before 0000 and after 9999 are held at the ends of that span.
+    /// Formats milliseconds since 1970; years before 0000 and after 9999 are clamped.
     static func text(unixMilliseconds: Int64) -> String {
         let clamped = min(max(unixMilliseconds, earliest), latest)
         let day = floorDivide(clamped, 86_400_000)

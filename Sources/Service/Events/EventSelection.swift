@@ -1,4 +1,4 @@
-/// Which events a download sends unasked to the session that started it.
+/// Which events of a download are sent to the session that started it, without a subscription.
 enum EventSelection: String, Sendable, CaseIterable {
     case none
     case changed

@@ -1,16 +1,16 @@
 internal import Core
 internal import Engine
 
-/// The downloads that the session started or resumed: whose events it hears, and whose end a pipeline waits for.
+/// The downloads that the session started or resumed: it receives their events, and a pipeline waits for their end.
 struct FollowedDownloads: Sendable {
-    /// One that is not final.
+    /// A download that is not final.
     struct Entry: Sendable {
         var selection: EventSelection
         var isBackground: Bool
         var state: DownloadState
-        /// Another process runs it: only asking tells how it goes.
+        /// Another process runs it, so its state must be polled.
         var isElsewhere: Bool
-        /// What the host was told last; nil when that is to be told again.
+        /// The status that was sent to the host last; nil if the next one must be sent.
         fileprivate var told: DownloadStatus?
     }
 
@@ -18,23 +18,23 @@ struct FollowedDownloads: Sendable {
     static let offlinePatienceNanoseconds: Int64 = 60_000_000_000
 
     private(set) var entries: [String: Entry] = [:]
-    /// How the others ended.
+    /// The final states of the other downloads.
     private(set) var finished: [String: DownloadState] = [:]
-    /// Those of them whose events the host wants: their removal is one.
+    /// Finished downloads whose events the host wants: their removal is such an event.
     private var told: Set<String> = []
     private var unsettled: Set<String> = []
     private var background: Set<String> = []
     private var active: Set<String> = []
-    /// Those that other processes run.
+    /// Downloads that other processes run.
     private(set) var idsElsewhere: Set<String> = []
-    /// Since when, on the monotonic clock.
+    /// When each download went offline, on the monotonic clock.
     private var offlineSince: [String: Int64] = [:]
-    /// A download ended without completing and was removed since.
+    /// A download ended without completing and was then removed.
     private var hasForgottenFailure = false
 
     init() {}
 
-    /// Counts a download as the session's own from now on.
+    /// Counts the download as the session's own from now on.
     mutating func follow(
         _ download: DownloadSnapshot,
         selection: EventSelection,
@@ -57,8 +57,8 @@ struct FollowedDownloads: Sendable {
         entries[id]?.selection ?? (told.contains(id) ? .changed : nil)
     }
 
-    /// True when the host knows this state, reason and phase already, from an event or from the answer to `start`;
-    /// counts them as told.
+    /// True if this state, reason and phase were already sent to the host, by an event or in the answer to `start`.
+    /// Otherwise it is now counted as sent.
     mutating func isTold(_ download: DownloadSnapshot) -> Bool {
         let status = DownloadStatus(download.state, reason: download.reason, phase: download.phase)
         if entries[download.id]?.told == status { return true }
@@ -66,7 +66,7 @@ struct FollowedDownloads: Sendable {
         return false
     }
 
-    /// Takes over what became of a download; does nothing for one that is not the session's.
+    /// Stores the new state of a download; does nothing if the download is not the session's.
     mutating func update(_ download: DownloadSnapshot, now: Int64) {
         let id = download.id
         guard var entry = entries[id] else { return }
@@ -88,7 +88,7 @@ struct FollowedDownloads: Sendable {
 
     /// Forgets a download that was removed.
     ///
-    /// - Returns: true when the host wants to hear of it.
+    /// - Returns: true if the host wants the event.
     mutating func remove(_ id: String) -> Bool {
         let isWanted = told.remove(id) != nil || entries[id].map { $0.selection != .none } ?? false
         if let state = finished.removeValue(forKey: id), state != .completed { hasForgottenFailure = true }
@@ -101,12 +101,12 @@ struct FollowedDownloads: Sendable {
         return isWanted
     }
 
-    /// Settled by state and reason alone: final, paused, or waiting for what only people can mend.
+    /// Settled by state and reason alone: final, paused, or waiting until the user acts.
     static func isSettled(_ state: DownloadState, _ reason: StateReason?) -> Bool {
         state.isFinal || state == .paused || (state == .waiting && (reason == .needsUrl || reason == .diskFull))
     }
 
-    /// True when none of them will change without somebody's help.
+    /// True if none of them will change unless somebody acts.
     func areSettled(now: Int64) -> Bool {
         unsettled.count <= offlineSince.count && unsettled.allSatisfy { isOfflineForLong($0, now: now) }
     }
@@ -115,7 +115,7 @@ struct FollowedDownloads: Sendable {
         !unsettled.contains(id) || isOfflineForLong(id, now: now)
     }
 
-    /// When the next download counts as settled for being offline; nil when none is.
+    /// When the next offline download counts as settled; nil if there is none.
     func nextSettleTime(now: Int64) -> Int64? {
         offlineSince.values.map { $0 + Self.offlinePatienceNanoseconds }.filter { $0 > now }.min()
     }
@@ -132,8 +132,8 @@ struct FollowedDownloads: Sendable {
         offlineSince[id].map { now - $0 >= Self.offlinePatienceNanoseconds } ?? false
     }
 
-    /// Since when a download is offline; nil when it is not.  One that merely tries again, and has not reached the server yet,
-    /// still is.
+    /// When the download went offline; nil if it is not offline. A download that retries and has not reached the server
+    /// yet still is.
     static func offlineSince(_ download: DownloadSnapshot, before: Int64?, now: Int64) -> Int64? {
         if download.state == .waiting && download.reason == .offline { return before ?? now }
         let isTrying = download.state == .queued || (download.state == .active && download.phase == .connecting)

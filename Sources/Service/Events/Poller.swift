@@ -3,10 +3,10 @@ internal import Engine
 internal import Platform
 internal import RPC
 
-/// What is known of downloads that other processes run, which only asking can tell.
+/// What is known about downloads of other processes. Only polling can find it out.
 struct Poller {
     static let intervalNanoseconds: Int64 = 500_000_000
-    /// Downloads asked for in one round.
+    /// Downloads polled in one round.
     static let maxCount = 500
 
     fileprivate struct Sight: Equatable {
@@ -23,17 +23,17 @@ struct Poller {
     fileprivate var sights: [String: Sight] = [:]
     fileprivate var receivedByteCounts: [String: Int64] = [:]
     fileprivate var nextRoundAt: Int64 = 0
-    /// Answers that have not come yet.
+    /// Polls of this round that are not answered yet.
     fileprivate var missingCount = 0
-    /// Where the next round begins, when there are too many for one.
+    /// Where the next round begins if there are too many downloads for one round.
     fileprivate var offset = 0
 
-    /// Remembers how a download looks, so that the next round tells of changes alone.
+    /// Stores the state of a download, so that the next round reports only changes.
     mutating func note(_ download: DownloadSnapshot) {
         if sights[download.id] != nil { sights[download.id] = Sight(download) }
     }
 
-    /// The next round begins at once: what has just been asked for must be seen before it can be missed.
+    /// Makes the next round begin at once, so that no change of a newly requested download is missed.
     mutating func hurry() { nextRoundAt = 0 }
 
     mutating func forget(allBut ids: Set<String>) {
@@ -58,9 +58,9 @@ extension Poller.Sight {
 }
 
 extension Session {
-    /// Asks for the downloads that somebody wants to hear of and this process does not hold.
+    /// Polls the downloads that somebody wants events of and that another process runs.
     ///
-    /// - Returns: when to ask again; nil when there is none.
+    /// - Returns: when to poll again; nil if there are none.
     func pollOthers(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
         if waits.isEmpty && downloads.idsElsewhere.isEmpty && !subscriptions.hasNamedIDs {
             poller.forget(allBut: [])
@@ -69,7 +69,7 @@ extension Session {
         if now < poller.nextRoundAt { return poller.nextRoundAt }
         let wanted = subscriptions.namedIDs.union(downloads.idsElsewhere).union(waits.ids)
         poller.nextRoundAt = now + Poller.intervalNanoseconds
-        // A store that is slow to answer is not asked once more.
+        // If the store is slow, do not send it another round.
         if poller.missingCount > 0 { return poller.nextRoundAt }
         let ids = wanted.filter { engine.snapshot(id: $0) == nil }.sorted()
         poller.forget(allBut: wanted)
@@ -94,18 +94,18 @@ extension Session {
     ) {
         switch result {
         case .failure(.downloadNotFound):
-            // One that was never there is no removal.
+            // If the download never existed, this is no removal.
             let wasSeen = poller.sights.removeValue(forKey: id) != nil || downloads.entries[id] != nil
             if wasSeen { return takeRemoval(of: id, revision: nil, isOwn: false) }
             failWaits(for: id, RPCError(EngineError.downloadNotFound(id: id)))
             if leaving.isWaitingForQuiet { nudge() }
         case .failure: break
         case .success(let download):
-            // It may have become ours since.
+            // This process may have taken it over since.
             if engine.snapshot(id: id) != nil { return }
             let sight = Poller.Sight(download)
             let old = poller.sights.updateValue(sight, forKey: id)
-            // At first sight there is only what the start's answer said to compare with.
+            // At the first poll, the only older state is the one in the answer to `start`.
             let isNews = old.map { $0 != sight } ?? downloads.entries[id].map { $0.state != sight.state } ?? false
             if isNews {
                 take(download, isOwn: false, isUpdate: old != nil, engine)

@@ -1,10 +1,10 @@
-/// Sees to it that no download's progress is told more often than somebody asked for.
+/// Limits how often the progress of a download is sent.
 struct ProgressPacer: Sendable {
-    /// Timers come a little early or late; a message this much before its time is let through.
+    /// Timers fire a little early or late: an event this much before its time is sent.
     private static let slackNanoseconds: Int64 = 5_000_000
 
     private var lastSentAt: [String: Int64] = [:]
-    /// Those that moved and have not been told of since.
+    /// Downloads that received bytes since their last progress event.
     private var moved: Set<String> = []
 
     init() {}
@@ -13,9 +13,9 @@ struct ProgressPacer: Sendable {
 
     var isEmpty: Bool { moved.isEmpty }
 
-    /// Which of those that moved are due now; they count as told.
+    /// The downloads whose progress is due now; it counts as sent.
     ///
-    /// - Parameter interval: in milliseconds; nil: nobody wants to hear of it.
+    /// - Parameter interval: in milliseconds; nil if nobody wants the events.
     mutating func takeDue(now: Int64, interval: (String) -> Int64?) -> [String] {
         var due: [String] = []
         for id in moved {
@@ -27,7 +27,7 @@ struct ProgressPacer: Sendable {
         return due.sorted()
     }
 
-    /// True when one is due now; it then counts as told.
+    /// True if the progress of one download is due now; it then counts as sent.
     mutating func isDue(_ id: String, now: Int64, interval: Int64?) -> Bool {
         guard let interval else { return false }
         if let last = lastSentAt[id], now < last + interval * 1_000_000 - Self.slackNanoseconds { return false }
@@ -35,7 +35,7 @@ struct ProgressPacer: Sendable {
         return true
     }
 
-    /// Nothing more is to be told of it.
+    /// No more progress of the download is sent.
     mutating func forget(_ id: String) {
         moved.remove(id)
         lastSentAt[id] = nil

@@ -4,9 +4,9 @@ internal import JSON
 internal import Platform
 internal import RPC
 
-// What the host hears unasked.
+// Events for the host.
 extension Session {
-    /// Counts a download as the session's own, after the answer to `start` that told of it.
+    /// Counts a download as the session's own, after the answer to the `start` that named it.
     func follow(
         _ download: DownloadSnapshot,
         _ selection: EventSelection,
@@ -21,7 +21,7 @@ extension Session {
         )
     }
 
-    /// The answer to a `start` told how the download is: an event that says the same would be none.
+    /// The answer to `start` contained the state of the download, so an event with the same state is not sent.
     func followStarted(
         _ download: DownloadSnapshot,
         _ selection: EventSelection,
@@ -32,7 +32,7 @@ extension Session {
         _ = downloads.isTold(download)
     }
 
-    /// Counts what a `resume` set going as the session's own.
+    /// Counts downloads that a `resume` started as the session's own.
     func followResumed(_ answer: CommandAnswer, _ engine: isolated DownloadEngine) {
         switch answer {
         case .one(let download, _):
@@ -41,7 +41,7 @@ extension Session {
         }
     }
 
-    /// Counts all that this process holds as the session's own.
+    /// Counts all downloads of this process as the session's own.
     func followHeld(_ engine: isolated DownloadEngine) {
         for id in engine.heldIDs {
             guard let download = engine.snapshot(id: id), download.state != .paused else { continue }
@@ -50,7 +50,7 @@ extension Session {
     }
 
     private func followResumed(_ download: DownloadSnapshot, _ engine: isolated DownloadEngine) {
-        // One that is followed already keeps what its start said.
+        // A download that is already followed keeps the options of its `start`.
         if downloads.entries[download.id] != nil {
             downloads.update(download, now: monotonicNanoseconds())
         } else {
@@ -58,7 +58,7 @@ extension Session {
         }
     }
 
-    /// Interrupted downloads of dead processes go on, as the session's own.
+    /// Resumes interrupted downloads of processes that have exited, as the session's own.
     func resumeInterrupted(_ engine: isolated DownloadEngine, then: @escaping () -> Void) {
         pendingCount += 1
         engine.resumeInterrupted { [self] result in
@@ -73,7 +73,7 @@ extension Session {
         }
     }
 
-    /// See `EngineClient`: tells the host, then answers who waited.
+    /// See `EngineClient`: sends the event, then answers the waits.
     package func downloadChanged(
         _ download: DownloadSnapshot, isUpdate: Bool, _ engine: isolated DownloadEngine
     ) {
@@ -85,9 +85,9 @@ extension Session {
         takeRemoval(of: id, revision: revision, isOwn: true)
     }
 
-    /// Tells the host that a record is gone, and those who waited for it.
+    /// Sends the removal of a record to the host, and fails the waits for it.
     ///
-    /// - Parameter revision: nil when another process removed it.
+    /// - Parameter revision: nil if another process removed it.
     func takeRemoval(of id: String, revision: Int64?, isOwn: Bool) {
         let isFollowed = downloads.remove(id)
         pacer.forget(id)
@@ -99,9 +99,9 @@ extension Session {
         if leaving.isWaitingForQuiet { nudge() }
     }
 
-    /// Passes on what became of a download, then lets those go who waited for it.
+    /// Sends the new state of a download, then answers the waits that it ends.
     ///
-    /// - Parameter isUpdate: more than state, reason and phase is news.
+    /// - Parameter isUpdate: something other than state, reason and phase changed.
     func take(
         _ download: DownloadSnapshot, isOwn: Bool, isUpdate: Bool = false, _ engine: isolated DownloadEngine
     ) {
@@ -114,7 +114,7 @@ extension Session {
             pacer.forget(download.id)
             output.discardProgress(id: download.id)
         }
-        // Nothing is written before the first input, which also tells the framing.
+        // Nothing is written before the first input, which also determines the framing.
         if interest.wantsChanged && !isTold && life.framing != nil { sendChanged(download) }
         settleWaits(download, now: now, engine)
         if leaving.isWaitingForQuiet { nudge() }
@@ -124,7 +124,7 @@ extension Session {
         sendNumbered("changed", ["download": .object(download.encoded())])
     }
 
-    /// Sends an event that has a `seq` of its own: it is told or counted as lost.
+    /// Sends an event with its own `seq`: it is either sent or counted as lost.
     private func sendNumbered(_ method: String, _ more: JSONObject) {
         seq += 1
         var params: JSONObject = ["session": .string(name), "seq": .integer(seq)]
@@ -132,7 +132,7 @@ extension Session {
         output.sendEvent(Notification(method: method, params: params).encoded(), sequence: seq)
     }
 
-    /// What the notice of a gap in the events says.
+    /// The message that reports a gap in the events.
     package static func encodeEventsLost(_ lost: ClosedRange<Int64>, session: String) -> [UInt8] {
         let params: JSONObject = [
             "session": .string(session), "fromSeq": .integer(lost.lowerBound), "toSeq": .integer(lost.upperBound),
@@ -152,9 +152,9 @@ extension Session {
         return interest
     }
 
-    /// Tells of the progress that is due.
+    /// Sends the progress events that are due.
     ///
-    /// - Returns: when to look again; nil while nothing moves.
+    /// - Returns: when to call this again; nil if no download is active.
     func sweepProgress(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
         if now >= nextSweepAt {
             let shortest = min(progressIntervalMilliseconds, subscriptions.shortestIntervalMilliseconds ?? .max)
@@ -174,7 +174,7 @@ extension Session {
         return downloads.hasActive || !pacer.isEmpty ? nextSweepAt : nil
     }
 
-    /// As `sweepProgress`, for one download of another process that was found to have moved.
+    /// As `sweepProgress`, for one download of another process that has received bytes.
     func tellProgress(ofOther download: DownloadSnapshot, now: Int64) {
         let id = download.id
         reportWaits(download, now: now)

@@ -6,7 +6,7 @@ internal import RPC
 
 // Answering `wait`.
 extension Session {
-    /// Registers a wait and looks at once whether it is over.
+    /// Registers a wait and checks at once whether it is over.
     func begin(_ wait: Wait, _ engine: isolated DownloadEngine) {
         park(wait.call)
         waits.add(wait)
@@ -20,7 +20,7 @@ extension Session {
         lookOn(engine)
     }
 
-    /// Looks at downloads that are waited for, a few at a time: what the store reads of each takes room.
+    /// Reads the downloads that are waited for, a few at a time, because each read needs memory.
     private func lookOn(_ engine: isolated DownloadEngine) {
         while let (wait, id) = looks.begin() {
             engine.get(id: id) { [self] result in
@@ -35,20 +35,20 @@ extension Session {
 
     private func saw(_ result: Result<DownloadSnapshot, EngineError>, of id: String, for wait: Wait) {
         if wait.isOver { return }
-        // Its time may be up already.
+        // Its timeout may be over already.
         nudge()
         switch result {
         case .failure(let error): fail(wait, RPCError(error))
         case .success(let download):
             wait.see(download, now: monotonicNanoseconds())
             if wait.isSingle { wait.download = download }
-            // Its final event is still to come, and goes first.
+            // Its final event is not sent yet, and must be sent before the answer.
             if download.state.isFinal && downloads.entries[id] != nil { return }
             settle(wait, download, now: monotonicNanoseconds())
         }
     }
 
-    /// Ends the waits that a download's new look satisfies.
+    /// Ends the waits that the new state of a download satisfies.
     func settleWaits(_ download: DownloadSnapshot, now: Int64, _ engine: isolated DownloadEngine) {
         for wait in waits.waits(for: download.id) { settle(wait, download, now: now) }
     }
@@ -72,21 +72,21 @@ extension Session {
         return wait.goal == .settled && isSettled(wait, id, seen, now: now)
     }
 
-    /// True when it will not change without somebody's help.
+    /// True if it will not change unless somebody acts.
     private func isSettled(_ wait: Wait, _ id: String, _ seen: Wait.Seen, now: Int64) -> Bool {
         if FollowedDownloads.isSettled(seen.state, seen.reason) || wait.isOfflineForLong(id, now: now) { return true }
         return downloads.entries[id] != nil && downloads.isSettled(id, now: now)
     }
 
-    /// Answers the waits whose time is up, and those whose downloads have settled by mere time.
+    /// Answers the waits whose timeout is over, and those whose downloads count as settled because time has passed.
     ///
-    /// - Returns: when the next one gives up.
+    /// - Returns: when the next wait times out or settles.
     func expireWaits(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
         if waits.isEmpty { return nil }
         settleForTime(now: now)
         for wait in waits.all.values where wait.unseenCount == 0 && !wait.isHeldForEvent {
             guard let deadline = wait.deadline, deadline <= now else { continue }
-            // Newer counts may have been told since its last look.
+            // Newer counts may have been sent since the wait last read them.
             if let old = wait.download, let new = engine.snapshot(id: old.id), new.attempt == old.attempt {
                 wait.download?.receivedByteCount = max(old.receivedByteCount, new.receivedByteCount)
                 engine.noteTold(new)
@@ -106,14 +106,14 @@ extension Session {
         }
     }
 
-    /// Answers a wait with what there is to tell.
+    /// Answers a wait.
     private func end(_ wait: Wait, timedOut: Bool = false) {
         if wait.isOver { return }
         wait.isOver = true
         waits.remove(wait)
         endWorkDone(wait, timedOut ? "Timed out" : "Done")
         if wait.isSingle, let download = wait.download {
-            // Many may end at once, and their answers be long: each has its room from now on only once it is there.
+            // Many waits may end at once with long answers, so each answer is counted only when it is made.
             releaseRoom(wait.call)
             answerWhenThereIsRoom { [seq] session in
                 session.answer(wait.call, showing: download, seq: seq, ["timedOut": .bool(timedOut)])
@@ -127,7 +127,7 @@ extension Session {
         answer(wait.call, ["counts": .object(counts), "timedOut": .bool(timedOut)])
     }
 
-    /// The download is gone, or cannot be read.
+    /// The download was removed, or cannot be read.
     func failWaits(for id: String, _ error: RPCError) {
         for wait in waits.waits(for: id) { fail(wait, error) }
     }
@@ -144,17 +144,17 @@ extension Session {
         for wait in waits.all.values { fail(wait, error) }
     }
 
-    /// The host does not want the answer to this request any more.
+    /// Cancels the wait with this request id.
     func cancelWait(requestID: RequestID) {
         for wait in waits.all.values where wait.call.id == requestID { fail(wait, .requestCancelled) }
     }
 
-    /// The same, by the token that it gave for the progress.
+    /// Cancels the waits with this progress token.
     func cancelWaits(workDoneToken: JSONValue) {
         for wait in waits.all.values where wait.token == workDoneToken { fail(wait, .requestCancelled) }
     }
 
-    /// True when no wait can end without somebody's help.
+    /// True if no wait can end unless somebody acts.
     func areWaitsStuck(now: Int64) -> Bool {
         waits.all.values.allSatisfy { wait in
             wait.deadline == nil
@@ -165,7 +165,7 @@ extension Session {
         }
     }
 
-    // The progress of work that a client gave a token for, as the Language Server Protocol has it.
+    // Work-done progress, as in the Language Server Protocol.
 
     func reportWaits(_ download: DownloadSnapshot, now: Int64) {
         for wait in waits.waits(for: download.id) {
@@ -184,7 +184,7 @@ extension Session {
         sendWorkDone(token, ["kind": "end", "message": .string(message)])
     }
 
-    /// The beginning and the end go out as answers do, in their place; of what is between only the newest waits.
+    /// Begin and end are sent in order, like answers; of the reports between them only the newest is queued.
     private func sendWorkDone(_ token: JSONValue, _ value: JSONObject) {
         output.sendReply(workDone(token, value))
     }

@@ -1,6 +1,5 @@
-/// What the host asked to hear besides its own downloads.
+/// Events that the host requested in addition to those of its own downloads.
 struct Subscriptions: Sendable {
-    /// One answer to `subscribe`.
     struct Subscription: Sendable {
         var wantsChanged: Bool
         var wantsProgress: Bool
@@ -21,7 +20,7 @@ struct Subscriptions: Sendable {
         }
     }
 
-    /// What somebody wants of one download.
+    /// Which events somebody wants of one download.
     struct Interest: Equatable, Sendable {
         var wantsChanged = false
         /// Nil: no progress.
@@ -32,7 +31,7 @@ struct Subscriptions: Sendable {
         }
     }
 
-    /// Subscriptions that there may be at a time.
+    /// Subscriptions that may exist at the same time.
     static let maxCount = 64
 
     private var subscriptions: [String: Subscription] = [:]
@@ -40,7 +39,7 @@ struct Subscriptions: Sendable {
 
     init() {}
 
-    /// Nil when there are too many.
+    /// Nil if there are too many.
     mutating func add(_ subscription: Subscription) -> String? {
         if subscriptions.count >= Self.maxCount { return nil }
         lastNumber += 1
@@ -49,12 +48,12 @@ struct Subscriptions: Sendable {
         return name
     }
 
-    /// False when there is none of that name.
+    /// False if there is no subscription of this name.
     mutating func remove(_ name: String) -> Bool {
         subscriptions.removeValue(forKey: name) != nil
     }
 
-    /// - Parameter isOwn: the download is this process's.
+    /// - Parameter isOwn: the download belongs to this process.
     func interest(in id: String, isOwn: Bool) -> Interest {
         var interest = Interest()
         for subscription in subscriptions.values where subscription.ids?.contains(id) ?? isOwn {
@@ -72,7 +71,7 @@ struct Subscriptions: Sendable {
         subscriptions.values.reduce(into: []) { result, subscription in result.formUnion(subscription.ids ?? []) }
     }
 
-    /// The shortest interval that anybody asked for.
+    /// The shortest interval of all subscriptions.
     var shortestIntervalMilliseconds: Int64? {
         subscriptions.values.filter(\.wantsProgress).map(\.progressIntervalMilliseconds).min()
     }

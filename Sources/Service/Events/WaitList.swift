@@ -4,15 +4,15 @@ internal import JSON
 
 /// One `wait` that has not been answered.
 ///
-/// Isolation: the engine's, like the session that holds it.
+/// Isolation: the engine's, like the session that owns it.
 final class Wait {
-    /// What a download must be for the wait to end.
+    /// The state that all downloads must reach for the wait to end.
     enum Goal: String, CaseIterable, Sendable {
         case final
         case settled
     }
 
-    /// As little as a wait has to know of each of thousands.
+    /// Kept small, because a wait can have thousands.
     struct Seen {
         var state: DownloadState
         var reason: StateReason?
@@ -24,26 +24,26 @@ final class Wait {
     }
 
     let call: Call
-    /// Names its waiting report among the downloads' progress: no download has such an id.
+    /// Identifies the queued report among the progress of downloads: no download has such an id.
     var progressID: String { "wait/\(ObjectIdentifier(self).hashValue)" }
     let goal: Goal
-    /// Answers with a download; else with counts.
+    /// The answer contains a download; otherwise it contains counts.
     let isSingle: Bool
     let deadline: Int64?
     let token: JSONValue?
-    /// Those that have not reached the goal, and how they were last seen; nil: not yet.
+    /// Downloads that have not reached the goal, with the state last seen; nil: not read yet.
     var missing: [String: Seen?]
-    /// Since when those of them that are offline were seen so, on the monotonic clock: the session follows none of them that
-    /// it did not start.
+    /// When each of these downloads was first seen offline, on the monotonic clock. Needed because the session follows
+    /// only downloads that it started.
     private(set) var offlineSince: [String: Int64] = [:]
-    /// The states of those that have.
+    /// The states of those that have reached the goal.
     var reached: [String: DownloadState] = [:]
-    /// What a single wait answers with.
+    /// The download with which a single wait is answered.
     var download: DownloadSnapshot?
     var lastReportAt: Int64 = 0
-    /// It is answered, or will be once there is room.
+    /// The wait is answered, or its answer is queued.
     var isOver = false
-    /// First looks that have not come back yet.
+    /// First reads that have not returned yet.
     var unseenCount: Int
 
     init(call: Call, goal: Goal, ids: [String], isSingle: Bool, deadline: Int64?, token: JSONValue?) {
@@ -56,37 +56,37 @@ final class Wait {
         unseenCount = missing.count
     }
 
-    /// Takes over how a download looks that has not reached the goal.
+    /// Stores the state of a download that has not reached the goal.
     func see(_ download: DownloadSnapshot, now: Int64) {
         missing[download.id] = Seen(download)
         let before = offlineSince[download.id]
         offlineSince[download.id] = FollowedDownloads.offlineSince(download, before: before, now: now)
     }
 
-    /// A download has reached the goal.
+    /// The download has reached the goal.
     func reach(_ id: String, _ state: DownloadState) {
         missing[id] = nil
         offlineSince[id] = nil
         reached[id] = state
     }
 
-    /// True when this wait alone has seen it offline for so long that it counts as settled.
+    /// True if this wait has seen the download offline for so long that it counts as settled.
     func isOfflineForLong(_ id: String, now: Int64) -> Bool {
         offlineSince[id].map { now - $0 >= FollowedDownloads.offlinePatienceNanoseconds } ?? false
     }
 
-    /// Its time is up, but a final event is due that goes before the answer, and ends it.
+    /// The timeout is over, but a final event is due: it is sent before the answer and ends the wait.
     var isHeldForEvent = false
 
-    /// A download is known to have ended, and its event has not been sent.
+    /// A download is known to have ended, and its event is not sent yet.
     var isEventDue: Bool { missing.values.contains { $0?.state.isFinal == true } }
 }
 
-/// All of them, found by download.
+/// All waits, indexed by download.
 struct WaitList {
-    /// Waits that there may be at a time.
+    /// Waits that may exist at the same time.
     static let maxCount = 1_000
-    /// Downloads that they may name in all.
+    /// Downloads that all waits may name together.
     static let maxIDCount = 100_000
 
     private(set) var all: [ObjectIdentifier: Wait] = [:]
@@ -96,10 +96,10 @@ struct WaitList {
 
     var count: Int { all.count }
 
-    /// Downloads that they name, each as often as it is named.
+    /// Downloads that the waits name; one that several waits name counts several times.
     private(set) var idCount = 0
 
-    /// The downloads that somebody waits for.
+    /// The downloads that are waited for.
     var ids: Set<String> { Set(byID.keys) }
 
     func waits(for id: String) -> [Wait] { byID[id] ?? [] }
@@ -115,7 +115,7 @@ struct WaitList {
         for id in wait.missing.keys { remove(wait, from: id) }
     }
 
-    /// The wait need not hear of that download any more.
+    /// The wait needs no more events of this download.
     mutating func remove(_ wait: Wait, from id: String) {
         guard let index = byID[id]?.firstIndex(where: { $0 === wait }) else { return }
         byID[id]?.remove(at: index)
@@ -123,19 +123,19 @@ struct WaitList {
         if byID[id]?.isEmpty == true { byID[id] = nil }
     }
 
-    /// When the next download that one of them waits for counts as settled for being offline; nil when none is.
+    /// When the next offline download that is waited for counts as settled; nil if there is none.
     func nextSettleTime(now: Int64) -> Int64? {
         all.values.lazy.flatMap(\.offlineSince.values).map { $0 + FollowedDownloads.offlinePatienceNanoseconds }
             .filter { $0 > now }.min()
     }
 
-    /// The next time at which one gives up; those of which it is not known how they stand are left out.
+    /// When the next wait times out; waits with downloads that are not read yet are left out.
     var nextDeadline: Int64? {
         all.values.filter { $0.unseenCount == 0 && !$0.isHeldForEvent }.compactMap(\.deadline).min()
     }
 }
 
-/// The first looks of waits that are still to be taken, in order.
+/// The first reads for waits that are still to be made, in order.
 struct Looks {
     private static let maxCountUnderWay = 64
 
@@ -144,12 +144,12 @@ struct Looks {
 
     mutating func add(_ ids: [String], for wait: Wait) { queue.append((wait, ids[...])) }
 
-    /// The next, if one more may be under way.
+    /// The next read, if one more may run now.
     mutating func begin() -> (Wait, String)? {
         guard countUnderWay < Self.maxCountUnderWay else { return nil }
         while !queue.isEmpty {
             let wait = queue[0].wait
-            // One that is over needs no more looks.
+            // A wait that is over needs no more reads.
             if !wait.isOver, let id = queue[0].ids.popFirst() {
                 countUnderWay += 1
                 return (wait, id)

@@ -1,22 +1,22 @@
 package import Platform
 package import RPC
 
-/// What comes to the session from other threads, in order.
+/// Messages to the session from other threads, in order.
 package enum Inbound: Sendable {
-    /// What one frame brought, and how much room it takes until it is answered.
+    /// The content of one frame, and how many bytes it reserves until it is answered.
     case incoming(Incoming, byteCount: Int)
     case messageTooLong
-    /// The input made its framing known.
+    /// The framing was detected.
     case framing(Framing)
     case unframeable(UnframeableReason)
     case endOfInput
     case inputFailed(Errno)
     case signal(EndSignal)
-    /// The process that we were told to watch has ended.
+    /// The watched process has exited.
     case hostGone
-    /// Nobody reads standard output any more.
+    /// Standard output was closed by its reader.
     case outputGone
     case outputFailed(Errno)
-    /// Nothing but a reason to look around.
+    /// Only wakes up the session.
     case nudge
 }

@@ -1,11 +1,11 @@
 internal import Platform
 internal import RPC
 
-/// When and with what code the process ends: the rules alone, as a value.
+/// When and with which code the process ends: only the rules, as a value type.
 ///
-/// The session tells it what happened and does what it answers.
+/// The session reports events to it and performs the actions that it returns.
 struct LifeCycle: Sendable {
-    /// How the exit code comes about.
+    /// How the exit code is chosen.
     enum Verdict: Equatable, Sendable {
         case code(Int32)
         /// 0 if all downloads of the session completed and no request got an error, else 1.
@@ -15,21 +15,21 @@ struct LifeCycle: Sendable {
     /// What to do now.
     enum Action: Equatable, Sendable {
         case nothing
-        /// Let go of all downloads, keeping their bytes, then end.
+        /// Stop all downloads, keep their bytes, then end.
         case checkpoint(Verdict)
-        /// Go on until the session's downloads have settled, then end.
+        /// Continue until the session's downloads are settled, then end.
         case drain(Verdict, isMuted: Bool)
     }
 
     private let policy: HostExitPolicy?
     private(set) var isInitialized = false
-    /// `shutdown` was asked for.
+    /// `shutdown` was received.
     private(set) var isShutDown = false
-    /// `exit` was sent: what comes behind it is not done any more.
+    /// `exit` was received: later requests are not performed.
     private(set) var isExiting = false
-    /// Nil until the host has said something: nothing is written before.
+    /// Nil until the first input: nothing is written before.
     private(set) var framing: Framing?
-    /// The last action, once there was one.
+    /// The last decision, if there was one.
     private var decided = Action.nothing
 
     init(policy: HostExitPolicy?) {
@@ -42,9 +42,9 @@ struct LifeCycle: Sendable {
 
     mutating func useFraming(_ framing: Framing) { self.framing = framing }
 
-    /// The end of input: a pipeline's, or a host's that has gone.
+    /// The end of input: of a pipeline, or of a host that has exited.
     ///
-    /// - Parameter hasBackground: a download goes on that was started with `background`.
+    /// - Parameter hasBackground: a download started with `background` still runs.
     mutating func endOfInput(hasBackground: Bool) -> Action {
         guard decided == .nothing else { return .nothing }
         if isInitialized || framing == .header {
@@ -56,11 +56,11 @@ struct LifeCycle: Sendable {
         return decide(.drain(.byOutcome, isMuted: false))
     }
 
-    /// The watched process has ended, or nobody reads our output.
+    /// The watched process has exited, or standard output was closed by its reader.
     mutating func hostGone(hasBackground: Bool) -> Action {
         switch decided {
         case .nothing, .drain(_, isMuted: false):
-            // After `shutdown` the host may well close its end before we have read its `exit`.
+            // After `shutdown` the host may close its end before we have read its `exit`.
             let code = isShutDown ? ExitCode.success : ExitCode.noReader
             return hostEnded(.code(code), hasBackground: hasBackground)
         case .checkpoint, .drain: return .nothing
@@ -73,7 +73,7 @@ struct LifeCycle: Sendable {
 
     /// The host sent `exit`.
     ///
-    /// - Parameter hasBackground: a download goes on that was started with `background`.
+    /// - Parameter hasBackground: a download started with `background` still runs.
     mutating func exit(hasBackground: Bool) -> Action {
         isExiting = true
         let verdict = Verdict.code(isShutDown ? ExitCode.success : ExitCode.failure)
@@ -81,7 +81,7 @@ struct LifeCycle: Sendable {
         return decided == .nothing ? decide(.drain(verdict, isMuted: true)) : .nothing
     }
 
-    /// Input or output failed for good.
+    /// Input or output failed permanently.
     mutating func fail(code: Int32) -> Action {
         end(.code(code))
     }

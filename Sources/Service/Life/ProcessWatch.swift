@@ -1,25 +1,25 @@
 package import Platform
 
-/// The host's process, held on to from the moment its id was given: one that ends before the watch thread looks is missed
-/// by nobody, and no other process is taken for it.  Isolation: any thread.
+/// The host's process. A handle is opened as soon as its id is known: so an early exit is not missed, and a reused id
+/// is not mistaken for it.  Isolation: any thread.
 package final class HostProcess: Sendable {
     private let handle: ProcessHandle
     /// For poll(2).
     var raw: Int32 { handle.raw }
 
-    /// Nil when there is no such process now.
+    /// Nil if there is no such process now.
     package init?(processID: Int64) {
         guard let handle = ProcessHandle(processID: processID) else { return nil }
         self.handle = handle
     }
 }
 
-/// Watches what can end the process from outside, and ends it: signals, the host's process, the reader of our output.
+/// Watches for events that end the process (signals, the host's exit, a closed output), and ends it.
 ///
-/// Isolation: any thread; the watching is done by a thread of its own. It ends the process in time even if the
-/// session does not: at most 1.5 s after the first signal, at once after the second.
+/// Isolation: any thread; a separate thread watches. It ends the process in time even if the session does not: at most
+/// 1.5 s after the first signal, at once after the second.
 package final class ProcessWatch: Sendable {
-    /// How long the session has from the first signal, or from `expectEnd`, until it must have ended.
+    /// How long the session may run after the first signal, or after `expectEnd`.
     package static let patienceNanoseconds: Int64 = 1_400_000_000
 
     enum Command: Sendable {
@@ -28,7 +28,7 @@ package final class ProcessWatch: Sendable {
         case end(code: Int32)
     }
 
-    /// Something for the mailbox's hook to hold: a noncopyable value cannot be captured.
+    /// Lets the hook of the mailbox capture it, because a noncopyable value cannot be captured.
     final class News: Sendable {
         let wakeUp: WakeUp
 
@@ -37,14 +37,14 @@ package final class ProcessWatch: Sendable {
 
     private let commands: Mailbox<Command>
 
-    /// Starts watching; the signals must be blocked by now.
+    /// Starts watching; the signals must already be blocked.
     ///
     /// - Parameters:
-    ///   - inbox: where the session hears of it.
+    ///   - inbox: receives the events for the session.
     ///   - outputDescriptor: standard output; it must stay open as long as the process lives.
-    ///   - host: the host's process, if it is known.
-    ///   - closeDown: ends all threads and flushes the output, and says with what code the process ends then: the one
-    ///     it is given, or a worse one. Called on a thread of its own, which is not waited for once time is up.
+    ///   - host: the host's process, if known.
+    ///   - closeDown: ends all threads, flushes the output, and returns the exit code: the given one, or a worse one.
+    ///     Called on a separate thread, which is abandoned when time is up.
     package init(
         inbox: Mailbox<Inbound>,
         outputDescriptor: Int32,
@@ -64,10 +64,10 @@ package final class ProcessWatch: Sendable {
         _ = try Thread(name: "watch") { watching.run() }
     }
 
-    /// Tells the session when this process has ended.
+    /// Reports the exit of this process to the session.
     package func watch(_ host: HostProcess) { commands.send(.watch(host)) }
 
-    /// The session is about to end: the process ends with this code even if the session gets stuck.
+    /// The session is about to end: the process ends with this code even if the session hangs.
     package func expectEnd(code: Int32) { commands.send(.expectEnd(code: code)) }
 
     /// The session has ended.

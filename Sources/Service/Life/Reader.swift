@@ -1,9 +1,9 @@
 package import Platform
 package import RPC
 
-/// Reads messages until the input ends, and hands them to the session.
+/// Reads messages until the input ends, and passes them to the session.
 ///
-/// Isolation: the thread that calls `run`, which blocks in read(2) and for room, never for the engine.
+/// Isolation: the thread that calls `run`. It blocks in read(2) and when too much is unanswered, never on the engine.
 package struct Reader: Sendable {
     private static let chunkByteCount = 65_536
 
@@ -14,7 +14,7 @@ package struct Reader: Sendable {
     private let room: Backpressure
 
     /// - Parameters:
-    ///   - room: counts the requests that are read and not answered, and the answers that the host has not read.
+    ///   - room: counts requests that are not answered yet, and answers that the host has not read.
     package init(
         descriptor: Int32,
         choice: FramingChoice,
@@ -29,7 +29,7 @@ package struct Reader: Sendable {
         self.room = room
     }
 
-    /// Returns when nothing more can be read; the session has been told why.
+    /// Returns when nothing more can be read; the session then knows why.
     package func run() {
         var decoder = FrameDecoder(choice: choice)
         var isFramingKnown = false
@@ -56,12 +56,12 @@ package struct Reader: Sendable {
         }
     }
 
-    /// False when no sense can be made of the rest.
+    /// False if the rest of the input cannot be framed.
     private func pass(_ events: [FrameEvent]) -> Bool {
         for event in events {
             switch event {
             case .message(let bytes):
-                // Before each, not once for all that came at a time: a few bytes may ask for much.
+                // Checked before each message, not once per read: a few bytes may request much.
                 room.waitForRoom()
                 let incoming = Incoming(bytes)
                 let byteCount = RequestRoom.byteCount(of: incoming, textByteCount: bytes.count)

@@ -2,14 +2,13 @@ internal import Core
 internal import JSON
 internal import RPC
 
-/// How much room a request takes from the moment it is read until it is answered: what it may be answered with, and what
-/// it takes itself while it is worked on.
+/// The bytes that a request reserves until it is answered: for its largest possible answer, and for itself.
 ///
-/// So what waits for a host that does not read is bounded before it exists, not once it does.
+/// So the memory for a host that does not read its answers is limited in advance.
 enum RequestRoom {
-    /// A byte of text becomes so many of the values that it tells, at worst.
+    /// One byte of text needs at most this many bytes as a parsed value.
     private static let expansion = 8
-    /// The least that an answer takes, and what an error does.
+    /// Reserved for any answer; enough for an error.
     private static let smallAnswerByteCount = 2_048
 
     static func byteCount(of incoming: Incoming, textByteCount: Int) -> Int {
@@ -28,7 +27,7 @@ enum RequestRoom {
         guard case .named(let members) = params, let ids = members["ids"]?.array else {
             return method.isAnswerSmall ? smallAnswerByteCount : Limits.messageByteCount
         }
-        // Each may have to be looked up.
+        // Each id may need a read.
         return Limits.messageByteCount + min(ids.count, Parameter.maxIDCount) * smallAnswerByteCount
     }
 }

@@ -1,14 +1,14 @@
 internal import Platform
 
-/// The watch thread's half of `ProcessWatch`.  Isolation: a constant that the thread runs; what changes is local to it.
+/// The part of `ProcessWatch` that runs on the watch thread.  Isolation: immutable; all state is local to the thread.
 final class Watching: Sendable {
     private struct State: ~Copyable {
-        /// When the process ends by force, and with what.
+        /// When the process is ended by force, and with which code.
         var deadline: (time: Int64, code: Int32)?
         var signalCount = 0
         var host: HostProcess?
         var isOutputWatched = true
-        /// The session has ended, and the rest is closing down.
+        /// The session has ended, and the output is being flushed.
         var isEnding = false
     }
 
@@ -39,11 +39,11 @@ final class Watching: Sendable {
         var state = State()
         while true {
             obey(&state)
-            // The order matters to `take`.
+            // `take` depends on this order.
             var requests = [
                 PollRequest(news.wakeUp.raw, wantsInput: true),
                 PollRequest(signals.raw, wantsInput: true),
-                // poll(2) passes over negative descriptors.
+                // poll(2) ignores negative descriptors.
                 PollRequest(state.isOutputWatched ? outputDescriptor : -1, wantsInput: false),
                 PollRequest(state.host?.raw ?? -1, wantsInput: true),
             ]
@@ -79,7 +79,7 @@ final class Watching: Sendable {
             }
         }
         if requests[2].isBroken {
-            // Nobody will read what is still to be flushed.
+            // Nobody will read the output that is not flushed yet.
             if state.isEnding { endProcess(code: state.deadline?.code ?? ExitCode.noReader) }
             state.isOutputWatched = false
             inbox.send(.outputGone)
@@ -101,7 +101,8 @@ final class Watching: Sendable {
         return Int32(clamping: max(0, rest))
     }
 
-    /// Not on this thread, which must go on watching: flushing can take as long as the host takes to read.
+    /// Runs on another thread, because this one must continue to watch: flushing takes as long as the host takes to
+    /// read.
     private func closeDownAndEnd(code: Int32) {
         let closeDown = closeDown
         let thread = try? Thread(name: "end") { endProcess(code: closeDown(code)) }

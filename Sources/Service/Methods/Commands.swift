@@ -53,7 +53,7 @@ extension MethodDescription {
 }
 
 extension DownloadTarget {
-    /// Reads `id`, `ids` or `all`, of which there must be exactly one.
+    /// Reads `id`, `ids` or `all`; exactly one of them must be given.
     init(_ params: JSONObject) throws(RPCError) {
         let given = ["id", "ids", "all"].filter { params[$0] != nil }
         guard given.count == 1 else {
@@ -92,7 +92,7 @@ extension Session {
 }
 
 extension DownloadCommand {
-    /// The method that asks for it.
+    /// The method for this command.
     var wireName: String {
         switch self {
         case .pause: "pause"

@@ -37,7 +37,7 @@ extension MethodDescription {
 }
 
 extension Session {
-    /// What `info` and `initialize` answer.
+    /// The answer to `info` and `initialize`.
     func encodedInfo() -> JSONObject {
         [
             "name": "towline",
@@ -61,10 +61,10 @@ extension Session {
         ]
     }
 
-    /// Of the wire, not of this program.
+    /// The version of the protocol, not of this program.
     static let protocolVersion = "1.0"
 
-    /// What a client may send at most, each by its name.
+    /// The limits for what a client may send, by name.
     static let encodedLimits: JSONObject = [
         "messageBytes": .integer(Int64(FrameLimits.messageByteCount)),
         "urlBytes": .integer(Int64(Limits.urlByteCount)),

@@ -4,7 +4,7 @@ internal import JSON
 internal import RPC
 
 extension MethodDescription {
-    /// What `initialize` knows, at the top or in `initializationOptions`; it takes anything else.
+    /// Options that `initialize` reads, at the top level or in `initializationOptions`; it ignores all others.
     fileprivate static let initializeOptions: [Member] = [
         Member(
             "events", Parameter.eventSelection, "Which events to send for downloads of this session.",

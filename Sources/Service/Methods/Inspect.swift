@@ -24,7 +24,7 @@ extension MethodDescription {
 }
 
 extension Inspection {
-    /// The newest hops, attempts and ranges that fit into a message.
+    /// Contains the newest hops, attempts and ranges that fit into a message.
     func encoded() -> JSONObject {
         var result: JSONObject = [
             "download": .object(redactedDownload),

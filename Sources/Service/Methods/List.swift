@@ -65,7 +65,7 @@ private func listDownloads(
         cursor: params["cursor"]?.string
     )
     let fields = params["fields"]?.array.map { $0.compactMap(\.string) }
-    // Events from now on may or may not be in what the store reads; those before are.
+    // The page contains all events up to this number; it may contain later ones.
     let seq = session.seq
     engine.list(request) { result in
         switch result {
@@ -83,12 +83,12 @@ private func listDownloads(
 
 /// A page that fits into one message.
 struct ListPage {
-    /// What the message needs besides downloads and removals.
+    /// Bytes reserved for everything except downloads and removals.
     private static let envelopeByteCount = 2_048
 
     var members: JSONObject
 
-    /// Takes entries as long as they fit, and says where the rest begins.
+    /// Adds entries as long as they fit, and sets the cursor for the rest.
     init(_ answer: ListAnswer, fields: [String]?) {
         var byteCount = Self.envelopeByteCount + Self.encoded(answer.removedIDs).serialized().count
         var downloads: [JSONValue] = []
@@ -97,7 +97,7 @@ struct ListPage {
         for (index, entry) in answer.entries.enumerated() {
             let encoded = JSONValue.object(Self.selected(entry.download.encoded(), fields))
             byteCount += encoded.serialized().count + 1
-            // The first goes in whatever its size, or there would be no end.
+            // The first entry is always added, whatever its size; otherwise the list would never end.
             if index > 0 && byteCount > Limits.pageByteCount {
                 nextCursor = answer.entries[index - 1].cursorAfter
                 removed = answer.entries[index - 1].removedIDs

@@ -2,46 +2,46 @@ internal import Engine
 internal import JSON
 internal import RPC
 
-/// One method: what it takes, what it answers, what it does.
+/// One method: its parameters, its result, its implementation.
 struct MethodDescription: Sendable {
-    /// How a method stands to the order of answers.
+    /// When a method is answered, relative to other requests.
     enum Kind: String, Sendable {
-        /// Changes nothing; may overtake.
+        /// Changes nothing; may be answered before earlier requests.
         case read
         /// Answered in the order of the requests.
         case change
-        /// Answered when something has happened.
+        /// Answered when something happens.
         case wait
-        /// Part of the session's own life.
+        /// Begins or ends the session.
         case lifecycle
     }
 
-    /// - Throws: what is wrong with the request; nothing has changed then.
+    /// - Throws: the error of the request; nothing has changed then.
     typealias Handler = @Sendable (Session, JSONObject, Call, isolated DownloadEngine) throws(RPCError) -> Void
 
     var name: String
     var summary: String
     var kind: Kind
     var parameters: [Member] = []
-    /// At least one of these must be given; empty: no such rule.
+    /// At least one of these must be given; empty: not required.
     var requiredOneOf: [String] = []
-    /// Exactly one of these must be given; empty: no such rule.
+    /// Exactly one of these must be given; empty: not required.
     var exactlyOneOf: [String] = []
-    /// Only `initialize` takes members that it does not know.
+    /// Only `initialize` accepts unknown members.
     var takesUnknownParameters = false
-    /// Its answers never hold a download, or other text of any length.
+    /// The answer never contains a download or other long text.
     var isAnswerSmall = false
     var resultName: String
     var result: Schema
-    /// Besides those that every method can answer with.
+    /// Errors in addition to `commonErrors`.
     var errors: [RPCErrorKind] = []
     var handle: Handler
 
-    /// What any request can be answered with.
+    /// Errors that every request can get.
     static let commonErrors: [RPCErrorKind] = [.invalidRequest, .invalidParams, .internalError, .shuttingDown]
 }
 
-/// A notification: what the other side sends without waiting for an answer.
+/// A notification: a message without an answer.
 struct NotificationDescription: Sendable {
     enum Direction: String, Sendable {
         case toClient
@@ -52,7 +52,7 @@ struct NotificationDescription: Sendable {
     var direction: Direction
     var parameters: [Member] = []
     var takesUnknownParameters = false
-    /// Nil for those that only we send.
+    /// Nil if only the service sends it.
     var handle: Handler?
 
     typealias Handler = @Sendable (Session, JSONObject, isolated DownloadEngine) -> Void

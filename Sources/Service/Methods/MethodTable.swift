@@ -1,4 +1,4 @@
-/// Everything that can be called, and everything that is sent unasked: the one place that says so.
+/// All methods and notifications; no other list of them exists.
 enum MethodTable {
     /// In the order of the document.
     static let methods: [MethodDescription] = [

@@ -113,7 +113,7 @@ extension NotificationDescription {
         ],
         takesUnknownParameters: true,
         handle: { session, params, engine in
-            // A wait that was read just before may not have begun yet.
+            // A wait that was read just before may not be registered yet.
             guard let value = params["id"], let id = try? RequestID(value) else { return }
             engine.afterEarlierRequests { session.cancelWait(requestID: id) }
         }

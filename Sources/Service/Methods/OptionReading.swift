@@ -3,9 +3,10 @@ internal import JSON
 internal import RPC
 
 extension DownloadOptions {
-    /// Takes over what `start` and `configure {defaults}` have in common; the object has been checked by its schema.
+    /// Reads the options that `start` and `configure {defaults}` have in common; the schema has already checked the
+    /// object.
     ///
-    /// - Parameter path: what leads to the object, below `params`; empty or ending in a dot.
+    /// - Parameter path: the path of the object below `params`; empty or ending in a dot.
     mutating func apply(defaults object: JSONObject, at path: String) throws(RPCError) {
         if let headers = object["headers"]?.object { try apply(headers: headers, at: path + "headers") }
         if let agent = object["userAgent"]?.string { userAgent = agent }
@@ -15,7 +16,7 @@ extension DownloadOptions {
         if let retry = object["retry"]?.object { try apply(retry: retry, at: path + "retry") }
     }
 
-    /// Headers given here replace those of the same name, in any case, that were there before.
+    /// These headers replace earlier ones of the same name, ignoring case.
     mutating func apply(headers object: JSONObject, at path: String) throws(RPCError) {
         let given = object.members.map { HeaderField($0.key, $0.value.string ?? "") }
         for (index, field) in given.enumerated() {
@@ -37,7 +38,7 @@ extension DownloadOptions {
         if let count = object["maxAttempts"]?.integer { retry.maxAttempts = Int(count) }
         if let delay = object["maxDelayMs"]?.integer {
             retry.maxDelayMilliseconds = delay
-            // A cap below the preset first delay means a shorter first delay.
+            // If the maximum is below the default first delay, the first delay becomes shorter.
             if object["initialDelayMs"] == nil {
                 retry.initialDelayMilliseconds = min(retry.initialDelayMilliseconds, delay)
             }
@@ -48,7 +49,7 @@ extension DownloadOptions {
         }
     }
 
-    /// What `configure` answers: the members of `Parameter.defaults`.
+    /// The `defaults` in the answer to `configure`: the members of `Parameter.defaults`.
     func encodedDefaults() -> JSONObject {
         [
             "headers": .object(JSONObject(headers.map { ($0.name, .string($0.value)) })),
@@ -66,7 +67,8 @@ extension DownloadOptions {
 }
 
 extension Checksum {
-    /// Reads a checked object; the number of digits depends on the algorithm, which no schema says.
+    /// Reads an object that the schema has checked; the number of digits depends on the algorithm, which no schema can
+    /// express.
     init(_ object: JSONObject, at path: String) throws(RPCError) {
         guard let name = object["algorithm"]?.string, let algorithm = Algorithm(rawValue: name) else {
             throw .parameter(path + ".algorithm", "unknown")

@@ -77,7 +77,7 @@ extension MethodDescription {
     )
 }
 
-/// Bytes of a name that a client gives: the partial's suffix must have room behind it.
+/// Bytes of a file name that a client gives; the suffix of the partial file must still fit.
 let maxFileNameByteCount = Limits.fileNameByteCount - FileName.partialSuffix.utf8.count
 
 private func startDownload(
@@ -127,7 +127,7 @@ private func startDownload(
     }
 }
 
-/// The parameter that a destination came from whose name is too long.
+/// The parameter that gave a destination whose name is too long.
 private func parameter(
     of error: EngineError, _ params: JSONObject, _ destination: StartRequest.Destination
 ) -> String {
@@ -137,7 +137,7 @@ private func parameter(
     return params["directory"] != nil ? "directory" : "resumeData"
 }
 
-/// Reads and checks resume data: also the paths in it must be allowed here.
+/// Parses and checks resume data; the paths in it must be allowed here.
 private func readResumeData(_ text: String, _ session: Session) throws(RPCError) -> ResumeData {
     let data: ResumeData
     do throws(ResumeDataError) {
@@ -156,7 +156,7 @@ private func url(_ params: JSONObject, _ resumeData: ResumeData?) throws(RPCErro
     throw .parameter("url", "is required: the resume data leaves out the query or userinfo of \(resumeData.url)")
 }
 
-/// Where the bytes go, by `path`, or by `directory` and `fileName`; else where the resume data says.
+/// The destination from `path`, or from `directory` and `fileName`, or else from the resume data.
 private func destination(
     _ params: JSONObject, _ resumeData: ResumeData?, _ session: Session
 ) throws(RPCError) -> StartRequest.Destination {
@@ -166,7 +166,7 @@ private func destination(
     return try destination(params, session)
 }
 
-/// Where resume data says, under the same name in `directory` if that is given.
+/// The destination from the resume data; with `directory`, the same name in that directory.
 private func destination(
     _ directory: String?, _ resumeData: ResumeData, _ session: Session
 ) throws(RPCError) -> StartRequest.Destination {
@@ -201,7 +201,7 @@ private func destination(_ params: JSONObject, _ session: Session) throws(RPCErr
     return .file(path: try file(path + "/" + fileName, at: "fileName", session))
 }
 
-/// A file's path: its name must leave room for the partial's suffix.
+/// The path of a file; the suffix of the partial file must still fit after its name.
 private func file(_ path: String, at member: String, _ session: Session) throws(RPCError) -> String {
     let whole = try session.resolve(path, at: member)
     let name = whole.utf8.split(separator: UInt8(ascii: "/")).last

@@ -46,7 +46,7 @@ private func waitForDownloads(
     if session.waits.count >= WaitList.maxCount {
         throw .limitExceeded("Too many waits at the same time.", name: "waits", maximum: WaitList.maxCount)
     }
-    // What earlier requests start counts among `all`.
+    // Downloads that earlier requests start count for `all`.
     engine.afterEarlierRequests {
         let ids: [String]
         var reached: [String: DownloadState] = [:]

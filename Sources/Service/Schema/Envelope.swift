@@ -1,7 +1,7 @@
 internal import JSON
 internal import RPC
 
-/// The messages themselves, for generators: nothing on the way in is checked by these.
+/// The messages themselves, for code generators; input is not checked against these.
 enum Envelope {
     static let requestID = Component(
         "RequestId",

@@ -17,7 +17,7 @@ enum Parameter {
     )
     static let id = Schema.component(downloadID)
 
-    /// Ids that one request may name.
+    /// Maximum number of ids in one request.
     static let maxIDCount = 500
     static let ids = Schema.limited("ids", .array(of: id, counts: 0...maxIDCount))
 
@@ -32,7 +32,7 @@ enum Parameter {
         }
     )
 
-    /// Headers that one request may set.
+    /// Maximum number of headers in one request.
     static let maxHeaderCount = 200
     static let headers = Schema.limited(
         "headers",
@@ -44,7 +44,7 @@ enum Parameter {
 
     static let url = Schema.string(TextRule(1...Limits.urlByteCount, limit: "urlBytes"))
 
-    /// A token that a host gives a wait.
+    /// A progress token that a host gives with a wait.
     static let token = Schema.component(
         Component(
             "ProgressToken",
@@ -58,13 +58,13 @@ enum Parameter {
 
     static let eventSelection = Schema.component(Words.eventSelection)
 
-    /// What holds until somebody says otherwise.
+    /// The default.
     static let progressIntervalMilliseconds: Int64 = 250
     static let progressIntervalMs = Schema.integer(50...60_000)
 
     static let oneID = Member("id", id, "The download.", isRequired: true)
 
-    /// One of `id`, `ids` and `all`.
+    /// `id`, `ids` and `all`, of which one must be given.
     static func target(_ all: String) -> [Member] {
         [
             Member("id", id, "One download."),
@@ -73,7 +73,7 @@ enum Parameter {
         ]
     }
 
-    /// What `start` takes and `configure {defaults}` can preset.
+    /// Parameters of `start` for which `configure {defaults}` can set defaults.
     static let defaults: [Member] = [
         Member(
             "headers",

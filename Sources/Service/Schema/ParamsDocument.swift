@@ -1,8 +1,8 @@
 internal import JSON
 
-/// What a list of parameters cannot say.
+/// Rules about params that a list of parameters cannot express.
 enum ParamsDocument {
-    /// Which parameters must be given, as a schema of a method's whole params; nil where nothing is to be said.
+    /// Which parameters must be given, as a schema of a method's whole params; nil if there is no rule.
     static func groups(of method: MethodDescription) -> JSONObject? {
         func alternatives(_ names: [String]) -> JSONValue { .array(names.map { ["required": [.string($0)]] }) }
         if !method.exactlyOneOf.isEmpty { return ["oneOf": alternatives(method.exactlyOneOf)] }

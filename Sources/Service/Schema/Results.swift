@@ -1,7 +1,7 @@
 internal import Core
 internal import Engine
 
-/// Answers of several shapes, or with objects in them.
+/// Results with several shapes, or with objects in them.
 enum Results {
     static let command = Component(
         "CommandResult", "For one id, or for several.", .anyOf([.component(commandOutcome), .component(bulkOutcome)]))

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// What a value on the wire may be: checked on the way in, published by `rpc.discover`.
+/// The type of a value on the wire: input is checked against it, and `rpc.discover` publishes it.
 indirect enum Schema: Sendable {
     /// Text within limits.
     case string(TextRule)
@@ -9,22 +9,22 @@ indirect enum Schema: Sendable {
     case integer(ClosedRange<Int64>)
     case number
     case boolean
-    /// Named members; a closed one takes no others.
+    /// Named members; a closed object allows no others.
     case object([Member], isClosed: Bool)
-    /// Any names, all values alike.
+    /// Any names; all values have the same schema.
     case map(values: Schema, maxCount: Int)
-    /// Any JSON object, kept as it is; its text has at most that many bytes.
+    /// Any JSON object, stored unchanged; its text has at most that many bytes.
     case anyObject(maxByteCount: Int)
     case array(of: Schema, counts: ClosedRange<Int>)
-    /// One whose greatest count of entries `info` lists by this name.
+    /// A schema whose maximum number of entries has this name in `info`.
     case limited(String, Schema)
     case anyOf([Schema])
-    /// For the document alone: exactly one fits.
+    /// Only for the document: exactly one matches.
     case oneOf([Schema])
     case constant(JSONValue)
-    /// In answers and events: one of the words of a component, or another that a later version knows.
+    /// In answers and events: one of the words of the component, or a word of a later version.
     case open(Component)
-    /// A schema that has a name of its own in the document.
+    /// A schema with its own name in the document.
     case component(Component)
     case nullable(Schema)
     case null
@@ -32,11 +32,11 @@ indirect enum Schema: Sendable {
 
     /// Any text, for results.
     static let text = Schema.string(TextRule())
-    /// A count that every JSON reader holds exactly.
+    /// A count that every JSON parser represents exactly.
     static let count = Schema.integer(0...maxExactInteger)
     /// A time: RFC 3339, UTC, milliseconds.
     static let time = Schema.string(TextRule(pattern: #"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"#))
-    /// Beyond it a double cannot tell neighbours apart: 2^53 − 1.
+    /// The largest integer that a double represents exactly, with all smaller ones: 2^53 − 1.
     static let maxExactInteger: Int64 = 9_007_199_254_740_991
 
     static func choice<Choice: RawRepresentable<String> & CaseIterable>(_ type: Choice.Type) -> Schema {
@@ -48,11 +48,11 @@ indirect enum Schema: Sendable {
 struct TextRule: Sendable {
     /// In bytes of UTF-8.
     var counts: ClosedRange<Int>
-    /// What `info` calls the upper limit; nil where it is not listed, as no sensible value comes near it.
+    /// The name of the upper limit in `info`; nil if it is not listed, because no sensible value is near it.
     var limitName: String?
     /// For the document: a regular expression of ECMA 262.
     var pattern: String?
-    /// Says what was expected when the text does not fit; nil when it does.
+    /// Returns what was expected if the text does not fit, else nil.
     var check: (@Sendable (String) -> String?)?
 
     init(
@@ -74,9 +74,9 @@ struct Member: Sendable {
     var schema: Schema
     var isRequired: Bool
     var description: String
-    /// What holds when it is left out; for the document.
+    /// The value if it is left out; for the document.
     var defaultValue: JSONValue?
-    /// What is in force when the process begins, until `configure` says otherwise; for the document.
+    /// The default until `configure` changes it; for the document.
     var initialValue: JSONValue?
 
     init(
@@ -95,7 +95,7 @@ struct Member: Sendable {
         self.initialValue = initialValue
     }
 
-    /// A member of a result: always there.
+    /// A member of a result that is always present.
     static func always(_ name: String, _ schema: Schema, _ description: String) -> Member {
         Member(name, schema, description, isRequired: true)
     }

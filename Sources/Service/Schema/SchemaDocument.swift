@@ -1,14 +1,14 @@
 internal import JSON
 
 extension Schema {
-    /// The schema in the subset that JSON Schema draft-07 and 2020-12 share.
+    /// The schema in the common subset of JSON Schema draft-07 and 2020-12.
     func document() -> JSONObject {
         switch self {
         case .string(let rule): return Self.document(rule)
         case .choice(let choices): return ["type": "string", "enum": .array(choices.map { .string($0) })]
         case .integer(let range):
             var result: JSONObject = ["type": "integer", "minimum": .integer(range.lowerBound)]
-            // What every JSON reader holds is said once for all, in the page: the document must fit into an answer.
+            // The page states the general maximum once, because the document must fit into an answer.
             if range.upperBound < Schema.maxExactInteger { result["maximum"] = .integer(range.upperBound) }
             return result
         case .number: return ["type": "number"]
@@ -37,7 +37,7 @@ extension Schema {
         case .component(let component): return ["$ref": .string("#/components/schemas/\(component.name)")]
         case .nullable(let schema):
             let document = schema.document()
-            // One level of alternatives, not two.
+            // Avoids nested alternatives.
             let alternatives =
                 document.count == 1 ? document["anyOf"]?.array ?? [.object(document)] : [.object(document)]
             return ["anyOf": .array(alternatives + [["type": "null"]])]
@@ -48,7 +48,7 @@ extension Schema {
         var result: JSONObject = ["type": "string"]
         if rule.counts.lowerBound > 0 { result["minLength"] = 1 }
         if rule.counts.upperBound < TextRule().counts.upperBound {
-            // Limits count bytes; a text has never more characters than bytes.
+            // Limits count bytes; a text never has more characters than bytes.
             result["maxLength"] = .integer(Int64(rule.counts.upperBound))
         }
         if let pattern = rule.pattern { result["pattern"] = .string(pattern) }
@@ -65,7 +65,7 @@ extension Schema {
         return result
     }
 
-    /// The components that the schema names, those inside them included.
+    /// The components that the schema references, including nested ones.
     func collectComponents(into components: inout [String: Component]) {
         switch self {
         case .string, .choice, .integer, .number, .boolean, .anyObject, .null, .anything, .constant: break
@@ -89,7 +89,7 @@ extension Member {
     /// The member's schema with its description and default.
     func document() -> JSONObject {
         var result = schema.document()
-        // Draft-07 ignores what stands beside a $ref.
+        // Draft-07 ignores members next to a $ref.
         if result["$ref"] != nil { result = ["allOf": [.object(result)]] }
         if let text = result["description"]?.string {
             result["description"] = .string("\(description) \(text)")

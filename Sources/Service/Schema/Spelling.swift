@@ -1,8 +1,8 @@
-/// Finds what somebody probably meant.
+/// Finds the name that a misspelled word probably means.
 enum Spelling {
-    /// The name that is at most two slips away (one for short words), the nearest first; nil when none is.
+    /// The nearest name within two edits (one for short words); nil if there is none.
     static func nearest(to word: String, in names: some Sequence<String>) -> String? {
-        // Long words are no slips; this also bounds the work.
+        // A long word is no typing error; this also limits the work.
         if word.utf8.count > 40 { return nil }
         let limit = word.utf8.count < 4 ? 1 : 2
         var best: (name: String, distance: Int)?
@@ -13,7 +13,7 @@ enum Spelling {
         return best?.name
     }
 
-    /// How many letters must be put in, left out, changed or swapped with their neighbour; case counts as nothing.
+    /// Number of letters to insert, delete, change or swap with a neighbour; case is ignored.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)

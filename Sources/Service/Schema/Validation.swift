@@ -1,12 +1,12 @@
 internal import JSON
 
-/// A parameter that does not fit its schema: which, and why; holds no value that could be a secret.
+/// A parameter that does not fit its schema, and why. Contains no value that could be a secret.
 struct ParameterError: Error, Equatable, Sendable {
-    /// From `params` on, as `params.retry.maxAttempts` or `params.ids[3]`.
+    /// The path from `params` on, such as `params.retry.maxAttempts` or `params.ids[3]`.
     var path: String
-    /// What was expected and what came.
+    /// What was expected and what was received.
     var problem: String
-    /// The limit that was passed, if that was it.
+    /// The limit that was exceeded, if any.
     var limit: NamedLimit?
 
     init(path: String, problem: String, limit: NamedLimit? = nil) {
@@ -18,14 +18,14 @@ struct ParameterError: Error, Equatable, Sendable {
     var message: String { "\(path): \(problem)" }
 }
 
-/// A limit by the name that `info` lists.
+/// A limit with its name in `info`.
 struct NamedLimit: Equatable, Sendable {
     var name: String
     var maximum: Int64
 }
 
 extension Schema {
-    /// Checks a value and takes out what means nothing: optional members that are null, and members named `_…`.
+    /// Checks a value and removes members without meaning: optional ones that are null, and those named `_…`.
     func checked(_ value: JSONValue, at path: String) throws(ParameterError) -> JSONValue {
         switch self {
         case .string(let rule): try rule.check(value, at: path)
@@ -69,7 +69,7 @@ extension Schema {
         return value
     }
 
-    /// Checks the members of an object, as `checked(_:at:)`.
+    /// Checks the members of an object, like `checked(_:at:)`.
     static func checked(
         _ object: JSONObject,
         members: [Member],
@@ -130,7 +130,7 @@ extension Schema {
         }
     }
 
-    /// As `mismatch`, naming the limit where the value has too many entries.
+    /// As `mismatch`, with the name of the limit if there are too many entries.
     private func checkCount(_ value: JSONValue, limit name: String, at path: String) throws(ParameterError) {
         let maximum: Int
         switch self {
@@ -171,7 +171,8 @@ extension Schema {
         return ParameterError(path: path, problem: "expected \(phrase), got \(got(value))\(suffix)")
     }
 
-    /// What came, in words; texts are told by length alone, unless they should have been one of a few words.
+    /// Describes the received value. A text is shown only where one of a few words was expected; otherwise only its
+    /// length.
     private func got(_ value: JSONValue) -> String {
         switch value {
         case .null: return "null"
@@ -186,12 +187,12 @@ extension Schema {
         }
     }
 
-    /// The path of a member; a long name is cut, for it may be anything.
+    /// The path of a member; a long name is cut, because it can be anything.
     static func path(_ path: String, _ key: String) -> String {
         key.utf8.count <= 64 ? "\(path).\(key)" : "\(path).\(String(key.prefix(32)))…"
     }
 
-    /// What fits, in words.
+    /// Describes the values that fit.
     var phrase: String {
         switch self {
         case .string(let rule): rule.phrase
@@ -241,10 +242,10 @@ extension TextRule {
 }
 
 extension JSONValue {
-    /// An object; also an empty array, which is what some encoders (Lua, PHP) make of an empty object.
+    /// An object; also an empty array, because some encoders (Lua, PHP) write an empty object as one.
     fileprivate var emptyAsObject: JSONObject? { array?.isEmpty == true ? [:] : object }
 
-    /// An array; also an empty object, which is what some encoders make of an empty array.
+    /// An array; also an empty object, because some encoders write an empty array as one.
     fileprivate var emptyAsArray: [JSONValue]? { object?.count == 0 ? [] : array }
 
     fileprivate var isReal: Bool {

@@ -4,7 +4,7 @@ internal import RPC
 
 /// The lists of words of the protocol, each with a name in the document.
 ///
-/// A parameter takes these and no others; in answers and events more may come in 1.x (`Schema.open`).
+/// A parameter takes only these; in answers and events later 1.x versions may add words (`Schema.open`).
 enum Words {
     static let downloadState = Component("DownloadState", "State of a download.", DownloadState.self)
     static let stateReason = Component("StateReason", "Why a download waits or is paused.", StateReason.self)

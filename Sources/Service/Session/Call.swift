@@ -1,18 +1,18 @@
 internal import RPC
 
-/// One request that is being worked on.
+/// A request that is being processed.
 ///
-/// Isolation: the engine's, like the session that holds it.
+/// Isolation: the engine's, like the session that owns it.
 final class Call {
-    /// Nil for a notification: nobody waits for its answer.
+    /// Nil for a notification, which gets no answer.
     let id: RequestID?
     let method: MethodDescription
-    /// The batch it came in and its place there.
+    /// Its batch and its place there, if it came in one.
     let slot: BatchSlot?
-    /// How much room it takes among the requests that are being worked on; nil once that was given back.
+    /// The bytes that it reserves (`RequestRoom`); nil once they are released.
     var heldByteCount: Int?
     var isAnswered = false
-    /// A wait that is counted with the waits, not with the requests that are being worked on.
+    /// A wait that is counted with the waits, not with the pending requests.
     var isParked = false
 
     init(id: RequestID?, method: MethodDescription, slot: BatchSlot?, heldByteCount: Int?) {
@@ -29,28 +29,28 @@ struct BatchSlot {
     let index: Int
 }
 
-/// The answers of a batch: gathered, and sent together when the last is there.
+/// The answers of a batch: collected, and sent together when all are there.
 final class Batch {
-    /// Encoded at once: text takes less than the values that it tells.
+    /// Encoded at once, because text needs less memory than parsed values.
     private var responses: [[UInt8]?]
     private var missingCount: Int
     let byteCount: Int
 
-    /// - Parameter count: entries that will be answered or passed over, one call of `fill` each.
+    /// - Parameter count: entries that will be answered or skipped, with one call of `fill` for each.
     init(count: Int, byteCount: Int) {
         responses = Array(repeating: nil, count: count)
         missingCount = count
         self.byteCount = byteCount
     }
 
-    /// Puts an answer in its place; nil for an entry without one.  True when it was the last.
+    /// Stores an answer in its place; nil for an entry without answer.  Returns true for the last one.
     func fill(_ index: Int, _ response: Response?) -> Bool {
         responses[index] = response?.encoded()
         missingCount -= 1
         return missingCount == 0
     }
 
-    /// The array, once; nil when there is nothing to answer.
+    /// The array of answers, only once; nil if there is none.
     func takeEncoded() -> [UInt8]? {
         defer { responses = [] }
         return Response.encodedBatch(responses.compactMap { $0 })

@@ -4,31 +4,31 @@ internal import JSON
 internal import Platform
 internal import RPC
 
-/// How far the session is on its way out.
+/// The progress of ending the session.
 struct Leaving {
     enum Checkpoint {
         case none
         case running
         case done
     }
-    /// What the drain ends with; nil while there is none.
+    /// The exit code after the drain; nil if there is no drain.
     var drain: LifeCycle.Verdict?
-    /// A `shutdown` that waits for all to settle.
+    /// A `shutdown` that waits until all downloads are settled.
     var shutdown: Call?
-    /// What `exit` or the end of input asks for, once the requests before it are answered or time is up.
+    /// The action after `exit` or the end of input, done when the earlier requests are answered or time is up.
     var orderly: (action: LifeCycle.Action, deadline: Int64)?
     var checkpoint = Checkpoint.none
-    /// What waits for the checkpoint.
+    /// Actions to perform after the checkpoint.
     var afterCheckpoint: [() -> Void] = []
     var hasEnded = false
 
-    /// Something is to happen when nothing moves any more.
+    /// Something must be done once all downloads are settled.
     var isWaitingForQuiet: Bool { drain != nil || shutdown != nil }
 }
 
-// How the session ends: does what `LifeCycle` decides.
+// How the session ends: performs the decisions of `LifeCycle`.
 extension Session {
-    /// How long `exit` and the end of input wait for the answers to the requests before it.
+    /// How long `exit` and the end of input wait for answers to earlier requests.
     private static let orderlyLimitNanoseconds: Int64 = 500_000_000
 
     func receiveFate(_ message: Inbound, _ engine: isolated DownloadEngine) {
@@ -66,7 +66,7 @@ extension Session {
                 output.beginClosing()
                 engine.beginYielding()
             }
-            // Without a word about the others, only those that were started for it go on when the host has gone.
+            // Without a policy, only background downloads continue after the host has exited.
             let policy = configuration.hostExitPolicy
             if policy == .suspend || (policy == nil && isMuted) {
                 engine.letGo(ids: engine.heldIDs.filter { engine.snapshot(id: $0)?.isBackground != true })
@@ -74,13 +74,13 @@ extension Session {
             leaving.drain = verdict
         case .checkpoint(let verdict):
             leaving.drain = nil
-            // Whatever happens from here on, the process ends in time.
+            // From here on the process ends in time, whatever happens.
             watch.expectEnd(code: exitCode(verdict))
             checkpointAndEnd(verdict, engine)
         }
     }
 
-    /// As `act`, but requests that came before are answered first, if that does not take long.
+    /// As `act`, but first answers earlier requests, if that does not take long.
     func actInOrder(_ action: LifeCycle.Action, _ engine: isolated DownloadEngine) {
         switch action {
         case .checkpoint(let verdict) where pendingCount > 0: watch.expectEnd(code: exitCode(verdict))
@@ -98,10 +98,10 @@ extension Session {
             leaving.shutdown = nil
             finishShutdown(call, engine)
         }
-        // Requests that were on their way are still answered.
+        // Pending requests are still answered.
         checkpoint(engine) { [self] in
             inOrder(engine) { session in
-                // Those that were still behind earlier requests.
+                // Waits that were queued behind earlier requests.
                 session.failAllWaits(.shuttingDown)
                 session.end(verdict)
             }
@@ -116,12 +116,12 @@ extension Session {
             leaving.shutdown = call
             nudge()
         case .cancel:
-            // What requests before this one start is known once they are answered.
+            // Only when earlier requests are answered is it known what they started.
             inOrder(engine) { session in session.cancelAll(call, engine) }
         }
     }
 
-    /// What was started to go on without its host does so; the process ends when that has settled.
+    /// Background downloads continue; the process ends when they are settled.
     private func suspendForShutdown(_ call: Call, _ engine: isolated DownloadEngine) {
         guard downloads.hasUnsettledBackground else { return finishShutdown(call, engine) }
         let others = engine.heldIDs.filter { id in
@@ -135,12 +135,12 @@ extension Session {
 
     private func cancelAll(_ call: Call, _ engine: isolated DownloadEngine) {
         let held = engine.heldIDs.filter { engine.snapshot(id: $0)?.state.isFinal == false }
-        // What another process runs is not ours to cancel.
+        // Downloads that another process runs are not canceled.
         let followed = downloads.entries.filter { !$0.value.isElsewhere }.map(\.key)
         engine.perform(.cancel, on: .several((held + followed).sorted()), deletesPartial: true) { [self] result in
             if case .failure(let error) = result { fail(call, RPCError(error)) }
         }
-        // The events of what was canceled go first.
+        // The events of the canceled downloads are sent first.
         inOrder(engine) { session in session.finishShutdown(call, engine) }
     }
 
@@ -151,14 +151,14 @@ extension Session {
         }
     }
 
-    /// Does what has waited for all to settle, if all has.
+    /// Performs the actions that wait until all downloads are settled, if they are.
     ///
-    /// - Returns: when time alone settles the next download.
+    /// - Returns: when the next download counts as settled because time has passed.
     func checkLife(now: Int64, _ engine: isolated DownloadEngine) -> Int64? {
         if let (action, deadline) = leaving.orderly {
             guard pendingCount == 0 || now >= deadline else { return deadline }
             leaving.orderly = nil
-            // That the process ends in time has been seen to.
+            // The deadline for the process is already set.
             if case .checkpoint(let verdict) = action { checkpointAndEnd(verdict, engine) } else { act(action, engine) }
         }
         guard leaving.isWaitingForQuiet else { return nil }
@@ -166,7 +166,7 @@ extension Session {
             leaving.shutdown = nil
             finishShutdown(call, engine)
         }
-        // After a `shutdown` nothing runs any more that could settle.
+        // After a `shutdown` no download runs any more that could become settled.
         let isOver = leaving.checkpoint == .done || (downloads.areSettled(now: now) && areWaitsStuck(now: now))
         if let verdict = leaving.drain, pendingCount == 0, isOver {
             leaving.drain = nil
@@ -175,7 +175,7 @@ extension Session {
         return downloads.nextSettleTime(now: now)
     }
 
-    /// Lets go of all downloads, keeping their bytes; only once, whoever asks.
+    /// Stops all downloads and keeps their bytes; done only once.
     private func checkpoint(_ engine: isolated DownloadEngine, then: @escaping () -> Void) {
         if leaving.checkpoint == .done { return then() }
         leaving.afterCheckpoint.append(then)

@@ -2,9 +2,9 @@ internal import Core
 internal import RPC
 
 extension Session {
-    /// A path of a request, made absolute and held against the limits and roots.
+    /// The absolute path for a parameter, checked against the limits and roots.
     ///
-    /// - Parameter member: which parameter it came from.
+    /// - Parameter member: the name of the parameter.
     func resolve(_ path: String, at member: String) throws(RPCError) -> String {
         guard let whole = Paths.normalized(path, relativeTo: configuration.workingDirectory) else {
             throw .parameter(member, "must not be empty or contain NUL")

@@ -2,7 +2,7 @@ internal import Engine
 internal import JSON
 internal import RPC
 
-// Taking requests and answering them.
+// Receiving requests and answering them.
 extension Session {
     func receive(_ incoming: Incoming, byteCount: Int, _ engine: isolated DownloadEngine) {
         switch incoming {
@@ -29,7 +29,7 @@ extension Session {
             if let notification = MethodTable.notification(name) {
                 receive(notification, params, engine)
             } else if let method = MethodTable.method(name) {
-                // Done, but never answered.
+                // Performed, but never answered.
                 return run(Call(id: nil, method: method, slot: slot, heldByteCount: byteCount), params, engine)
             } else {
                 log.debug("ignored notification \(quoted(name))")
@@ -66,7 +66,7 @@ extension Session {
             at: "params"
         )
         guard let checked else {
-            log.warn("notification \(notification.name) with unfit params was ignored")
+            log.warn("ignored notification \(notification.name): invalid params")
             return
         }
         notification.handle?(self, checked, engine)
@@ -88,7 +88,7 @@ extension Session {
         }
     }
 
-    /// Answers with an error that was found before the engine heard of the request, yet in its place among the others.
+    /// Sends an error that was found before the engine saw the request, in the right order with other answers.
     private func refuse(_ call: Call, _ error: RPCError, _ engine: isolated DownloadEngine) {
         switch call.method.kind {
         case .read, .wait: fail(call, error)
@@ -107,16 +107,16 @@ extension Session {
         succeed(call, .object(result))
     }
 
-    /// Answers with a download; the answer contains all events of the session up to its `seq`.
+    /// Answers with a download; the answer includes all events of the session up to its `seq`.
     ///
-    /// - Parameter seq: that of the moment at which the download was read, if that was earlier.
+    /// - Parameter seq: the `seq` when the download was read, if that was earlier.
     func answer(_ call: Call, showing download: DownloadSnapshot, seq: Int64? = nil, _ more: JSONObject = [:]) {
         var result: JSONObject = ["download": .object(download.encoded()), "seq": .integer(seq ?? self.seq)]
         for (name, value) in more.members { result[name] = value }
         answer(call, result)
     }
 
-    /// For `shutdown`, whose result the Language Server Protocol wants to be null.
+    /// For `shutdown`, whose result must be null in the Language Server Protocol.
     func answerNull(_ call: Call) {
         succeed(call, .null)
     }
@@ -126,12 +126,12 @@ extension Session {
         finish(call, call.id.map { Response(id: $0, result: result) })
     }
 
-    /// Runs when all requests before it are answered.
+    /// Runs when all earlier requests are answered.
     func inOrder(_ engine: isolated DownloadEngine, _ body: @escaping (Session) -> Void) {
         engine.afterEarlierRequests { [self] in body(self) }
     }
 
-    /// Answers when all requests before it are answered; for changes that the session makes by itself, at once.
+    /// Answers when all earlier requests are answered; for changes that the session itself makes at once.
     func answerInOrder(_ call: Call, _ engine: isolated DownloadEngine, _ result: @escaping () -> JSONObject) {
         engine.afterEarlierRequests { [self] in answer(call, result()) }
     }
@@ -144,26 +144,26 @@ extension Session {
         if leaving.isWaitingForQuiet || leaving.orderly != nil { nudge() }
     }
 
-    /// A wait can take for ever: the end of a pipeline does not count it.
+    /// A wait can take any time, so the end of a pipeline does not wait for it.
     func park(_ call: Call) {
         call.isParked = true
         pendingCount -= 1
     }
 
-    /// Nor does it keep its room among the requests, once it has seen what it waits for.
+    /// Releases the bytes that a wait reserved, once all its downloads have been read.
     func releaseRoom(_ call: Call) {
         if let byteCount = call.heldByteCount { release(byteCount: byteCount) }
         call.heldByteCount = nil
     }
 
-    /// For answers that took no room when they were asked for: those that find none wait for it.
+    /// For answers for which no bytes were reserved: they are deferred until the host has read enough.
     func answerWhenThereIsRoom(_ body: @escaping (Session) -> Void) {
         if deferredAnswers.isEmpty && hasRoom { return body(self) }
         deferredAnswers.append(body)
         nudge()
     }
 
-    /// - Returns: when to look again; nil: none waits.
+    /// - Returns: when to try again; nil if none is deferred.
     func sendDeferredAnswers(now: Int64) -> Int64? {
         var sentCount = 0
         while sentCount < deferredAnswers.count, hasRoom {
@@ -174,13 +174,13 @@ extension Session {
         return deferredAnswers.isEmpty ? nil : now + Self.roomPollNanoseconds
     }
 
-    /// The process ends: now or never.
+    /// The process ends, so deferred answers are sent now.
     func sendAllDeferredAnswers() {
         for body in deferredAnswers { body(self) }
         deferredAnswers = []
     }
 
-    /// Sends an answer, or puts it into its batch; nil: there is none.
+    /// Sends an answer, or adds it to its batch; nil: no answer.
     private func deliver(_ response: Response?, _ slot: BatchSlot?, _ byteCount: Int?) {
         if let response, case .failure = response.outcome { hasFailed = true }
         if let slot {

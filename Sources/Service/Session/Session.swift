@@ -4,28 +4,27 @@ internal import JSON
 package import Platform
 package import RPC
 
-/// One host's conversation with the engine: takes its messages, answers them, tells it what happens.
+/// The connection of one host to the engine: receives messages, answers them, sends events.
 ///
-/// Isolation: made on the main thread and given away; from then on inside the engine, on the loop thread.
+/// Isolation: made on the main thread and then passed to the engine; from then on used only on the loop thread.
 package final class Session: EngineClient {
     let configuration: SessionConfiguration
     let log: Log
     private let inbox: Mailbox<Inbound>
     let output: OutputQueue
-    /// Counts the requests that were read and are not answered yet, and the answers that are not read, so that the reader
-    /// does not run away.
+    /// Counts requests that are not answered yet, and answers that are not read yet, so that the reader can pause.
     private let room: Backpressure
     let watch: ProcessWatch
 
     var name: String { configuration.name }
     let startedAt = monotonicNanoseconds()
 
-    /// What `start` falls back on.
+    /// The defaults for `start`.
     var defaults = DownloadOptions()
     var progressIntervalMilliseconds = Parameter.progressIntervalMilliseconds
     var eventSelection = EventSelection.all
 
-    /// The number of the last `changed` event.
+    /// The number of the last `changed` or `removed` event.
     var seq: Int64 = 0
     var downloads = FollowedDownloads()
     var subscriptions = Subscriptions()
@@ -37,23 +36,23 @@ package final class Session: EngineClient {
 
     var life: LifeCycle
     var leaving = Leaving()
-    /// Requests in the engine's hands; waits are not counted.
+    /// Requests that the engine processes now; waits are not counted.
     var pendingCount = 0
-    /// Starts among them that may make a download which goes on without its host.
+    /// Pending `start` requests with `background`.
     var pendingBackgroundCount = 0
     var hasBackground: Bool { pendingBackgroundCount > 0 || downloads.hasUnsettledBackground }
-    /// A request got an error.
+    /// A request failed.
     var hasFailed = false
-    /// Answers that wait until the host has read others.
+    /// Answers that are deferred until the host has read others.
     var deferredAnswers: [(Session) -> Void] = []
     static let roomPollNanoseconds: Int64 = 20_000_000
     var hasRoom: Bool { room.byteCount < Backpressure.maximumByteCount }
     private var isNudged = false
     private var hasBegun = false
 
-    /// Makes a session that takes its messages from `inbox`; nothing happens before the first turn.
+    /// Makes a session that receives its messages from `inbox`; it does nothing before the first turn.
     ///
-    /// - Parameter room: what the reader waits for when too much is asked and not answered, or answered and not read.
+    /// - Parameter room: makes the reader pause when too much is unanswered or unread.
     package init(
         configuration: SessionConfiguration,
         log: Log,
@@ -86,7 +85,7 @@ package final class Session: EngineClient {
         return times.compactMap { $0 }.min()
     }
 
-    /// Asks for another turn soon: something happened between two.
+    /// Requests another turn soon, because something happened outside of a turn.
     func nudge() {
         if isNudged { return }
         isNudged = true
@@ -110,12 +109,12 @@ package final class Session: EngineClient {
         }
     }
 
-    /// Gives back the room that a message took among those being worked on.
+    /// Releases the bytes that a message reserved.
     func release(byteCount: Int) {
         room.subtract(byteCount: byteCount)
     }
 
-    /// Sends an answer that belongs to no batch.
+    /// Sends an answer that is not part of a batch.
     func send(_ response: Response) {
         if case .failure = response.outcome { hasFailed = true }
         output.sendReply(response.encoded())

@@ -1,27 +1,26 @@
 package import Core
 
-/// What a session is told when it is made.
+/// The configuration of a session.
 package struct SessionConfiguration: Sendable {
-    /// The program's.
+    /// The version of the program.
     package var version: String
-    /// Names and versions of the libraries in use, in the order in which `info` shows them.
+    /// Names and versions of the libraries, in the order of `info`.
     package var libraries: [(name: String, version: String)]
-    /// Absolute; for `info` alone.
+    /// Absolute; only for `info`.
     package var stateDirectory: String
-    /// What relative paths start from; absolute.
+    /// The base of relative paths; absolute.
     package var workingDirectory: String
-    /// Where destinations must lie.
+    /// Where destinations must be.
     package var scope: PathScope
-    /// Nil: what the protocol says for each way of losing the host.
+    /// Nil: the protocol decides, depending on how the host was lost.
     package var hostExitPolicy: HostExitPolicy?
-    /// Interrupted downloads go on without being asked.
+    /// Interrupted downloads are resumed without a request.
     package var resumesOnStart: Bool
-    /// Tells this session's events from another's.
+    /// Identifies this session in its events.
     package var name: String
-    /// This process's.
+    /// The id of this process.
     package var processID: Int64
 
-    /// All of it.
     package init(
         version: String,
         libraries: [(name: String, version: String)],
