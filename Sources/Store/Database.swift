@@ -2,18 +2,18 @@ internal import CSQLite
 
 /// One SQLite connection.  Isolation: one thread at a time (SQLITE_OPEN_NOMUTEX).
 ///
-/// Opening changes nothing in the file: `beginService` does.
+/// Opening does not change the file; `beginService` does.
 @safe package struct Database: ~Copyable {
     private let raw: OpaquePointer
-    /// SQLite's own until the connection is closed; nil where it could not be had.
+    /// Owned by SQLite until the connection is closed; nil if it could not be installed.
     private let indexGuard: OpaquePointer?
 
-    /// Opens the file, or makes it with the mode of another one.
+    /// Opens the file, or creates it with the mode of another file.
     ///
     /// - Parameters:
     ///   - path: absolute.
-    ///   - modeSource: a file whose permissions a new database gets, and with it its `-wal` and `-shm`
-    ///     (sqlite.org/uri.html, `modeof`): no umask is touched and we never open the file ourselves.
+    ///   - modeSource: a file whose permissions a new database and its `-wal` and `-shm` get (sqlite.org/uri.html,
+    ///     `modeof`). So the umask is not changed, and we never open the database file ourselves.
     ///   - busyLimitMilliseconds: how long to wait for another process's lock.
     package init(path: String, modeSource: String, busyLimitMilliseconds: Int32) throws(StoreError) {
         let name = "file:\(Self.percentEncoded(path))?modeof=\(Self.percentEncoded(modeSource))"
@@ -33,23 +33,24 @@ internal import CSQLite
         unsafe indexGuard = unsafe csqlite_guard_new(handle)
         _ = unsafe csqlite_set_busy_limit(handle, busyLimitMilliseconds)
         _ = unsafe csqlite_add_row_check(handle)
-        // A length that is garbage must not cost a gigabyte.
+        // A damaged length must not cause an allocation of a gigabyte.
         _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, 8 << 20)
-        // Until we know whose database it is: closing must not write to it.
+        // Until it is known that the database is ours, closing must not write to it.
         _ = unsafe csqlite_set_checkpoints_on_close(handle, false)
     }
 
     deinit { _ = unsafe sqlite3_close_v2(raw) }
 
-    /// Sets what every connection that works with the file needs: WAL, synchronous FULL.
+    /// Sets what every connection needs that works with the file: WAL, synchronous FULL.
     package borrowing func beginService() throws(StoreError) {
         try run("PRAGMA journal_mode=WAL")
         try run("PRAGMA synchronous=FULL")
         try run("PRAGMA temp_store=MEMORY")
-        // A file that is cut must not kill us; and no record is to be held against a rule that is not ours.
+        // If the file is truncated, a memory map would kill the process. Check constraints of others do not apply to
+        // our records.
         try run("PRAGMA mmap_size=0")
         try run("PRAGMA ignore_check_constraints=ON")
-        // A burst may grow the log; a later checkpoint gives the room back.
+        // A burst may grow the log; a later checkpoint shortens it again.
         try run("PRAGMA journal_size_limit=16777216")
         _ = unsafe csqlite_set_checkpoints_on_close(raw, true)
     }
@@ -67,47 +68,48 @@ internal import CSQLite
         return unsafe Statement(owning: statement)
     }
 
-    /// The first column of the first row, as an integer; 0 when there is no row.
+    /// The first column of the first row, as an integer; 0 if there is no row.
     package borrowing func integer(_ sql: String) throws(StoreError) -> Int64 {
         let statement = try prepare(sql)
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    /// The first column of the first row, as text; empty when there is no row.
+    /// The first column of the first row, as text; empty if there is no row.
     package borrowing func text(_ sql: String) throws(StoreError) -> String {
         let statement = try prepare(sql)
         return try statement.step() ? statement.text(0) : ""
     }
 
-    /// How many rows the last INSERT, UPDATE or DELETE changed.
+    /// Number of rows that the last INSERT, UPDATE or DELETE changed.
     package borrowing func changedRowCount() -> Int {
         Int(unsafe sqlite3_changes(raw))
     }
 
-    /// True when the file could only be opened for reading: then even `BEGIN IMMEDIATE` takes no write lock, and succeeds.
+    /// True if the file could only be opened for reading: then even `BEGIN IMMEDIATE` succeeds, without a write lock.
     borrowing func isReadOnly() -> Bool {
         unsafe sqlite3_db_readonly(raw, "main") == 1
     }
 
-    /// True once memory that SQLite shares with other processes has turned out to be gone: then nothing that it says holds.
+    /// True once memory that SQLite shares with other processes was found truncated: then no result of SQLite can be
+    /// trusted.
     borrowing func hasLostIndex() -> Bool {
         guard let indexGuard = unsafe indexGuard else { return false }
         return unsafe csqlite_guard_is_cut(indexGuard)
     }
 
-    /// How long the file of that memory must be.
+    /// The minimum length of the file of that memory.
     borrowing func indexByteCount() -> Int64 {
         guard let indexGuard = unsafe indexGuard else { return 0 }
         return unsafe csqlite_guard_mapped_byte_count(indexGuard)
     }
 
-    /// How long the log must be at least at this moment.
+    /// The minimum length of the log at this moment.
     borrowing func logByteCount() -> Int64 {
         guard let indexGuard = unsafe indexGuard else { return 0 }
         return unsafe csqlite_guard_log_byte_count(indexGuard)
     }
 
-    /// Lets the connection be closed without a look at the log.
+    /// Lets the connection be closed without reading the log.
     borrowing func leaveLog() {
         _ = unsafe csqlite_set_checkpoints_on_close(raw, false)
     }
@@ -116,7 +118,7 @@ internal import CSQLite
         unsafe sqlite3_get_autocommit(raw) == 0
     }
 
-    /// What the connection says of its last failed call.
+    /// The error of the connection's last failed call.
     static func failure(_ handle: OpaquePointer?, _ code: Int32) -> StoreError {
         let text = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) }
         return unsafe StoreError(

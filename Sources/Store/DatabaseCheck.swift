@@ -1,13 +1,13 @@
-/// Looks for damage that SQLite meets only when it comes by.
+/// Looks for damage that SQLite would find only when it reads the damaged place.
 enum DatabaseCheck {
-    /// Up to here a check of everything takes a few milliseconds.
+    /// Up to this size a check of the whole database takes a few milliseconds.
     static let smallByteCount: Int64 = 4 << 20
 
     static func isSmall(_ database: borrowing Database) throws(StoreError) -> Bool {
         try database.integer("PRAGMA page_count") * database.integer("PRAGMA page_size") <= smallByteCount
     }
 
-    /// That every statement can run, and that the counters do not lie behind the rows.
+    /// Checks that every statement can run, and that the counters are not lower than the rows require.
     static func checkFrame(_ database: borrowing Database) throws(StoreError) {
         for query in RecordQuery.allCases { _ = try database.prepare(query.sql) }
         for table in ["download", "removed"] { _ = try database.integer("SELECT 1 FROM \(table) LIMIT 1") }
@@ -20,17 +20,18 @@ enum DatabaseCheck {
         }
     }
 
-    /// The pages, the indexes, and every record.
+    /// Checks the pages, the indexes and every record.
     static func checkAll(_ database: borrowing Database) throws(StoreError) {
         let verdict = try database.text("PRAGMA integrity_check(1)")
         if verdict != "ok" { throw StoreError.damaged(verdict) }
         let intact = RecordCheck.allCases.map { "(\($0.isIntact))" }.joined(separator: " AND ")
         let count = try database.integer("SELECT count(*) FROM download WHERE NOT (\(intact))")
-        if count > 0 { throw StoreError.damaged("\(count) of its records are not as they were written") }
+        if count > 0 { throw StoreError.damaged("\(count) of its records are damaged") }
     }
 }
 
 enum StoreLimits {
-    /// Revisions are told as JSON numbers, and leave room to count on from any that was read.
+    /// Revisions are sent as JSON numbers; the maximum leaves enough numbers to continue from any revision that was
+    /// read.
     static let maxRevision: Int64 = 1 << 52
 }

@@ -1,29 +1,31 @@
 internal import Glibc
 internal import Platform
 
-/// The files that an open database consists of, to notice when somebody takes or cuts them.  Isolation: the store thread.
+/// The files of an open database, to notice when another program deletes, replaces or truncates them.  Isolation: the
+/// store thread.
 ///
-/// SQLite keeps its descriptors: to it a database that was deleted is as good as ever, and what it commits is lost.
+/// SQLite keeps its descriptors: it does not notice that its database was deleted, and everything it commits is lost.
 struct DatabaseFiles {
-    /// What is wrong with them.
+    /// A problem with the files.
     enum Trouble: Equatable {
-        /// One of them is gone, another's or cut: what is committed now would be lost, or others take us for dead.
+        /// A file is deleted, replaced or truncated: commits would be lost, or other processes would take this one for
+        /// exited.
         case gone(path: String)
-        /// The index of the log is gone or was cut: it can be made anew from the log.
+        /// The index of the log is deleted or truncated: it can be built again from the log.
         case indexLost
     }
 
     private let path: String
-    /// Those that stay the same for as long as we live.
+    /// Files that do not change while the process runs.
     private let known: [(path: String, identity: FileIdentity)]
     private var index: FileIdentity?
 
     private var indexPath: String { path + "-shm" }
     private var logPath: String { path + "-wal" }
 
-    /// Looks at the files of a database that has been opened and used.
+    /// Notes the files of a database that has been opened and used.
     ///
-    /// - Parameter others: files beside it that must stay as well.
+    /// - Parameter others: files in the directory that must not change either.
     init(path: String, others: [String]) {
         self.path = path
         known = ([path, path + "-wal"] + others).compactMap { path in
@@ -33,8 +35,8 @@ struct DatabaseFiles {
     }
 
     /// - Parameters:
-    ///   - indexByteCount: how long the index must be.
-    ///   - logByteCount: how long the log must be, asked for anew where it seems to be cut.
+    ///   - indexByteCount: the minimum length of the index.
+    ///   - logByteCount: the minimum length of the log; called a second time if the log seems to be truncated.
     func trouble(indexByteCount: Int64, logByteCount: () -> Int64) -> Trouble? {
         for (path, identity) in known where Self.isAnother(path, than: identity) { return .gone(path: path) }
         if let index {
@@ -46,7 +48,7 @@ struct DatabaseFiles {
             }
         }
         let needed = logByteCount()
-        // Another process may have begun the log anew and shortened it meanwhile.
+        // Another process may have restarted the log and shortened it meanwhile.
         if needed > 0, let log = try? FileStatus(path: logPath), log.byteCount < needed, logByteCount() == needed {
             return .gone(path: logPath)
         }
@@ -62,7 +64,7 @@ struct DatabaseFiles {
         (try? FileStatus(path: path))?.identity
     }
 
-    /// A look that fails for another reason tells nothing.
+    /// If the status cannot be read for another reason, nothing is known.
     private static func isAnother(_ path: String, than known: FileIdentity) -> Bool {
         do throws(Errno) {
             return try FileStatus(path: path).identity != known
@@ -71,13 +73,14 @@ struct DatabaseFiles {
         }
     }
 
-    /// Where the index says whether it can be used, and the lock of whoever writes to the log (sqlite.org/walformat.html).
+    /// Offsets of the header that makes the index valid, and of the lock for writing to the log
+    /// (sqlite.org/walformat.html).
     private static let indexHeaderByteCount = 96
     private static let writeLockOffset: Int64 = 120
 
-    /// Lets whoever looks at the index next make it anew: a part of it that was cut may be missed by nobody.
+    /// Makes the next reader of the index build it again, because not every process notices a truncated part.
     ///
-    /// No connection of this process may be open: closing the file drops its locks. Nobody writes meanwhile.
+    /// No connection of this process may be open, because closing the file drops its locks. Nobody may write meanwhile.
     func invalidateIndex(limitMilliseconds: Int32) throws(StoreError) {
         guard let file = try? FileDescriptor(open: indexPath, flags: O_RDWR | O_NOFOLLOW | O_NONBLOCK) else { return }
         let end = monotonicNanoseconds() + Int64(limitMilliseconds) * 1_000_000

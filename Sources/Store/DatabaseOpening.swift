@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Platform
 
-/// Opens the database of a state directory: checks whose it is, migrates it, sets a damaged one aside and rescues what can
-/// be read of it.
+/// Opens the database of a state directory: checks that it is ours, migrates it, moves a damaged one aside and rescues
+/// what can be read of it.
 struct DatabaseOpening {
     let directory: StateDirectory
     let session: Int64
     let busyLimitMilliseconds: Int32
     private(set) var diagnostics: [StoreDiagnostic] = []
-    /// Sessions that were dead before anybody else was let in.
+    /// Sessions that were dead before other processes were let in.
     private(set) var deadSessions: Set<Int64> = []
     private var rescued: Rescued?
 
@@ -19,7 +19,7 @@ struct DatabaseOpening {
         diagnostics = directory.strangers.map { .strangerSetAside(path: $0) }
     }
 
-    /// The table of a database that is ready for service; the directory is shared afterwards.
+    /// Returns the table of a database that is ready to use; after that the directory is shared.
     mutating func open() throws(StateDirectoryError) -> RecordTable {
         try moveStrangersAway()
         let table = RecordTable(try openOrReplace())
@@ -32,14 +32,16 @@ struct DatabaseOpening {
         return table
     }
 
-    // MARK: What stands in our places
+    // MARK: Files of others in our places
 
     private mutating func moveStrangersAway() throws(StateDirectoryError) {
         let path = directory.databasePath
         guard directory.isSole else {
             // SQLite would follow a link.
             guard let status = try? FileStatus(path: path), status.kind != .regular else { return }
-            throw StateDirectoryError(.damaged, path: path, "\(path) is no plain file, and another process is alive")
+            throw StateDirectoryError(
+                .damaged, path: path,
+                "\(path) is not a plain file, and another process is running; end that process and start again")
         }
         do throws(Errno) {
             for suffix in DatabaseRescue.suffixes {
@@ -47,12 +49,12 @@ struct DatabaseOpening {
                 diagnostics.append(.strangerSetAside(path: target))
             }
             try DatabaseRescue.finishInterrupted(path)
-            // SQLite removes the log of a database that is empty: it may hold all that there is.
+            // SQLite removes the log of an empty database, but it may contain all the data.
             if try PathRepair.byteCount(path) ?? 0 == 0, try PathRepair.byteCount(path + "-wal") != nil {
                 try DatabaseRescue.setAside(path)
             }
         } catch {
-            throw StateDirectoryError(.damaged, path: path, doing: "move away what is no database:", error)
+            throw StateDirectoryError(.damaged, path: path, doing: "move aside what is not a database:", error)
         }
         moveStrangersAwayFromSessions()
     }
@@ -61,7 +63,7 @@ struct DatabaseOpening {
         for name in (try? directoryEntries(directory.sessionsPath)) ?? [] {
             guard let number = Int64(name), number != session else { continue }
             let path = directory.sessionsPath + "/" + name
-            // Who cannot move it sees it as it is: as a session that is dead.
+            // If it cannot be moved, it still counts as a dead session.
             if let target = try? PathRepair.setAsideUnlessRegular(path) {
                 diagnostics.append(.strangerSetAside(path: target))
             }
@@ -89,7 +91,7 @@ struct DatabaseOpening {
                 .damaged,
                 path: path,
                 "the database \(path) is damaged (\(damage.message)) and in use by another process; "
-                    + "end that process and start again: the database will be set aside"
+                    + "end that process and start again: the database will then be moved aside and replaced"
             )
         }
         let rescue = DatabaseRescue(
@@ -107,7 +109,7 @@ struct DatabaseOpening {
             diagnostics.append(
                 .damagedDatabaseSetAside(path: target, message: damage.message, rescuedCount: rescued.count))
         } catch {
-            throw StateDirectoryError(.damaged, path: path, doing: "set the damaged database aside:", error)
+            throw StateDirectoryError(.damaged, path: path, doing: "move the damaged database aside:", error)
         }
         do throws(OpenFailure) {
             return try attempt()
@@ -124,7 +126,7 @@ struct DatabaseOpening {
         case storage(StoreError)
     }
 
-    /// A call of the system that failed once must not decide about the state.
+    /// One failed system call must not decide about the state.
     private func attemptTwice() throws(OpenFailure) -> Database {
         do throws(OpenFailure) {
             return try attempt()
@@ -134,9 +136,9 @@ struct DatabaseOpening {
         }
     }
 
-    /// SQLite tells a disk that cannot be read as damage too: refuses where the disk is the cause.
+    /// SQLite also reports a disk that cannot be read as damage: refuses if the disk is the cause.
     ///
-    /// Nobody has the database open here: closing a descriptor of ours drops no lock.
+    /// No connection is open here, so closing our descriptor drops no lock.
     private func readThrough() throws(StateDirectoryError) {
         guard directory.isSole else { return }
         for suffix in ["", "-wal"] {
@@ -166,7 +168,7 @@ struct DatabaseOpening {
         try storage { () throws(StoreError) in
             if standing != .older(0) { try schema.checkObjects(of: database) }
             try database.beginService()
-            // SQLite opens a file that it cannot write for reading alone, and says so only now.
+            // SQLite opens a file that it cannot write in read-only mode, and reports it only now.
             try database.run("BEGIN IMMEDIATE; ROLLBACK")
             if database.isReadOnly() { throw .readOnly }
             if case .older(let version) = standing { try Schema.migrate(database, from: version) }
@@ -181,12 +183,12 @@ struct DatabaseOpening {
         do throws(StoreError) {
             return try body()
         } catch {
-            // Our own statements are right: a table or column that they do not find is damage.
+            // Our own statements are correct: a table or column that they do not find is damage.
             throw .storage(error.isStatementError ? .damaged(error.message) : error)
         }
     }
 
-    /// Looks at the whole of a database of ordinary size; at a larger one if an earlier process met damage in it.
+    /// Checks the whole database if it is small, or if an earlier process found damage in it.
     private func check(_ database: borrowing Database) throws(StoreError) {
         let isRequested = (try? FileStatus(path: directory.checkRequestPath)) != nil
         try DatabaseCheck.checkFrame(database)
@@ -213,26 +215,26 @@ struct DatabaseOpening {
             return StateDirectoryError(
                 .futureSchema,
                 path: path,
-                "the database \(path) has schema version \(version), this program knows up to \(Schema.version); "
+                "the database \(path) has schema version \(version), this program can read up to \(Schema.version); "
                     + "use a newer program, or --state-dir to name another directory"
             )
         case .foreign:
             return StateDirectoryError(
                 .foreignDatabase,
                 path: path,
-                "\(path) is a database of another program; use --state-dir to name another directory"
+                "\(path) is the database of another program; use --state-dir to name another directory"
             )
         }
     }
 
     // MARK: Lost changes
 
-    /// A database that tells of less than was committed has lost its end, or is an old copy: its marks may speak of bytes
-    /// that have been replaced since.
+    /// A database with a lower revision than was committed has lost its last changes, or is an old copy: its ranges may
+    /// be of bytes that were replaced since.
     private mutating func compareRevisions(_ table: RecordTable) throws(StateDirectoryError) {
         do throws(StoreError) {
             let current = try table.meta("revision")
-            // Of a damaged database that told nothing, everything has been said.
+            // If no revision of a damaged database could be read, the damage was already reported.
             let revision = rescued.map(\.revision) ?? current
             guard let revision, let noted = directory.notedRevision(), noted > revision else {
                 directory.noteRevision(current)
@@ -250,7 +252,7 @@ struct DatabaseOpening {
 }
 
 extension StateDirectory {
-    /// Asks the next process that is alone to check the whole database.
+    /// Requests that the next process that is alone checks the whole database.
     func requestCheck() {
         _ = try? FileDescriptor(open: checkRequestPath, flags: O_WRONLY | O_CREAT | O_NOFOLLOW, mode: 0o600)
     }

@@ -2,15 +2,15 @@ internal import Platform
 
 /// What could be read of a damaged database.
 struct Rescued {
-    /// Downloads that are in the new one.
+    /// Number of downloads in the new database.
     var count = 0
-    /// The damaged one's own revision; nil when nothing tells it.
+    /// The revision of the damaged database; nil if it is unknown.
     var revision: Int64?
 }
 
-/// Makes a new database of what can be read of a damaged one, and puts it in its place.
+/// Makes a new database from what can be read of a damaged one, and replaces the damaged one with it.
 ///
-/// The damaged one stays where it is until the new one is complete: a kill at any point loses nothing more.
+/// The damaged one stays in place until the new one is complete, so a kill at any time loses nothing more.
 struct DatabaseRescue {
     static let suffixes = ["-wal", "-shm", "-journal", ""]
     private static let rescueSuffix = ".rescue"
@@ -19,7 +19,7 @@ struct DatabaseRescue {
     let modeSource: String
     let busyLimitMilliseconds: Int32
 
-    /// Ends what a kill interrupted between the two renames of `replace`, and forgets what was begun before them.
+    /// Completes a `replace` that a kill interrupted between its two renames, and deletes an incomplete new database.
     static func finishInterrupted(_ path: String) throws(Errno) {
         let rescue = path + rescueSuffix
         guard try PathRepair.byteCount(rescue) != nil else { return }
@@ -27,10 +27,10 @@ struct DatabaseRescue {
         remove(rescue)
     }
 
-    /// Moves the files of a database away, and returns where it lies now.
+    /// Moves the files of a database aside, and returns the new path.
     @discardableResult static func setAside(_ path: String) throws(Errno) -> String {
         let target = PathRepair.freeName(for: path)
-        // The log first: without its database it means nothing, beside a fresh one it would be replayed into it.
+        // The log first: next to a new database it would be replayed into it; without its database it has no effect.
         for suffix in suffixes {
             do throws(Errno) {
                 try renameReplacing(path + suffix, to: target + suffix)
@@ -45,14 +45,14 @@ struct DatabaseRescue {
         for suffix in suffixes { try? removeFile(path + suffix) }
     }
 
-    /// Puts the new database in place; returns where the damaged one lies.
+    /// Puts the new database in place; returns the new path of the damaged one.
     func replace() throws(Errno) -> String {
         let target = try Self.setAside(path)
         try renameReplacing(path + Self.rescueSuffix, to: path)
         return target
     }
 
-    /// Makes the new database beside the damaged one.
+    /// Makes the new database next to the damaged one.
     ///
     /// - Parameter noted: the last revision that was noted outside of the database.
     func makeReplacement(after noted: Int64?) throws(StoreError) -> Rescued {
@@ -67,7 +67,7 @@ struct DatabaseRescue {
         let stored = plausible(try? old.meta("revision"))
         let last = plausible(try? old.lastRevision())
         rescued.revision = [stored, last].compactMap { $0 }.max()
-        // Above everything that a client may remember, so that old cursors are known as such.
+        // Higher than all revisions that a client may know, so that old cursors are recognized.
         var revision = max(noted ?? 0, stored ?? 0, last ?? 0) + 1
         let floor = revision
         try table.run("BEGIN IMMEDIATE")
@@ -87,7 +87,7 @@ struct DatabaseRescue {
         return revision
     }
 
-    /// Goes through the rows in order; where one cannot be read it tries further and further on.
+    /// Copies the rows in order; after a row that cannot be read it continues at growing distances.
     private func copy(
         from old: RecordTable, to new: RecordTable, revision: inout Int64, count: inout Int
     ) throws(StoreError) {
@@ -119,7 +119,7 @@ struct DatabaseRescue {
                 revision += 1
                 count += 1
             } catch {
-                // A second row of the same name or place: one of the two is a ghost.
+                // A second row with the same id or path: one of the two is not valid any more.
                 if !error.isConstraint { throw error }
             }
         }

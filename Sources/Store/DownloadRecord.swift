@@ -1,7 +1,7 @@
 package import Core
 package import Platform
 
-/// The finished file as it was left: what `remove` may delete, and what a crash after the rename is recognised by.
+/// The finished file: `remove` may delete this file only, and after a crash it shows that the rename was done.
 package struct FinishedFile: Equatable, Sendable {
     package var identity: FileIdentity
     package var byteCount: Int64
@@ -12,24 +12,24 @@ package struct FinishedFile: Equatable, Sendable {
     }
 }
 
-/// All that is kept on disk of one download.
+/// Everything stored on disk about one download.
 ///
-/// Times are in milliseconds since 1970 UTC. The texts of options, headers, metadata and trail are their
-/// writer's business.
+/// Times are in milliseconds since 1970 UTC. The store does not interpret the texts of options, headers, metadata and
+/// trail.
 package struct DownloadRecord: Equatable, Sendable {
-    /// 1 to 64 bytes; names the download for ever.
+    /// 1 to 64 bytes; never changes.
     package let id: String
-    /// The source as it was asked for, never a redirect's target.
+    /// The URL as requested, never a redirect's target.
     package var url: String
-    /// What `start` asked for, absolute: a path, or a directory with or without a name in it.
+    /// The destination as requested by `start`, absolute: a path, or a directory with or without a file name.
     package var requestedPath: String?
     package var requestedDirectory: String?
     package var requestedFileName: String?
-    /// The destination, absolute; nil until the file is named. Unique among downloads that are not final.
+    /// The destination, absolute; nil until the name is known. Unique among downloads that are not final.
     package var path: String?
     package var partialPath: String?
     package var partial: FileIdentity?
-    /// Partial files of versions that the server no longer has, which the client wants to keep; the oldest first.
+    /// Partial files of earlier versions of the server's file, which the client wants to keep; oldest first.
     package var keptPaths: [String] = []
     package var ifExists: IfExists
     package var checksum: Checksum?
@@ -41,41 +41,41 @@ package struct DownloadRecord: Equatable, Sendable {
     package var state: DownloadState
     package var reason: StateReason?
     package var intent: DownloadIntent
-    /// The session whose process works on it; nil when none does.
+    /// The session whose process runs it; nil if none does.
     package var owner: Int64?
-    /// Nil until a response told.
+    /// Nil until a response was received.
     package var entity: Entity?
-    /// Covered by a completed sync of the partial's data.
+    /// Bytes that a completed sync of the partial covers.
     package var durable: ByteRangeSet
-    /// Marks of what is in the kernel's hands only, from a dead owner or kept at a pause; see `trustedRanges`.
+    /// Marks of bytes that may be only in the kernel's cache, of a dead owner or from a pause; see `trustedRanges`.
     package var written: ProgressRecord?
-    /// Where the owner keeps its marks, a hint for whoever looks for them.
+    /// The slot in which the owner stores its marks; only a hint.
     package var slotIndex: Int?
     package var attempt: Int64
-    /// Failures in a row without a byte gained.
+    /// Consecutive failures with no byte received between them.
     package var failureCount: Int64
     package var transfer: TransferOrigin?
-    /// False when a body that was cut off would have looked like one that ended; nil until a response told.
+    /// False if a truncated body would look like a complete one; nil until a response was received.
     package var isLengthVerified: Bool?
     package var retryAtMilliseconds: Int64?
     package var failure: DownloadFailure?
     package var createdAtMilliseconds: Int64
     package var updatedAtMilliseconds: Int64
     package var completedAtMilliseconds: Int64?
-    /// Where the redirects ended, secrets taken out.
+    /// The URL after redirects, without secrets.
     package var finalURL: String?
     package var suggestedFileName: String?
     package var contentType: String?
     /// Bytes received in this attempt.
     package var transferredByteCount: Int64
-    /// Bytes received and thrown away, over all attempts.
+    /// Bytes received and discarded, over all attempts.
     package var wastedByteCount: Int64
-    /// All bytes are there and right; the rename is next or was done.
+    /// All bytes are stored and correct; the rename is next or done.
     package var isFinalizing: Bool
     package var finished: FinishedFile?
-    /// The place in the order of creation. The store sets it, and takes no notice of what others set; 0 before.
+    /// The position in order of creation. Set by the store, which ignores values of callers; 0 before.
     package var sequence: Int64 = 0
-    /// The database-wide revision of the last change. The store sets it as it does `sequence`.
+    /// The database-wide revision of the last change. Set by the store, like `sequence`.
     package var revision: Int64 = 0
 
     package init(
@@ -105,16 +105,16 @@ package struct DownloadRecord: Equatable, Sendable {
         isFinalizing = false
     }
 
-    /// What tells one asked-for destination from another: the path where a name was given, else the directory with `/`.
+    /// Identifies a requested destination: the path if a name was given, else the directory with `/`.
     package var destinationKey: String {
         if let requestedPath { return requestedPath }
         let directory = (requestedDirectory ?? "") + "/"
         return directory + (requestedFileName ?? "")
     }
 
-    /// The bytes that may be counted on: `written` and `durable` where the marks still hold, else `durable` alone.
+    /// The bytes that are certainly stored: `written` and `durable` if the marks are still valid, else `durable` alone.
     ///
-    /// Counting `written` also needs one fdatasync of the partial that succeeds now.
+    /// Before `written` may be used, one fdatasync of the partial must also succeed now.
     package func trustedRanges(bootID: String, mountID: Int64?, partial: FileIdentity) -> ByteRangeSet {
         guard let written, written.attempt == attempt, self.partial == nil || self.partial == partial,
             written.holds(bootID: bootID, mountID: mountID, partial: partial)
@@ -123,26 +123,26 @@ package struct DownloadRecord: Equatable, Sendable {
     }
 }
 
-/// Who works on a download, seen from this process.
+/// Who runs a download, seen from this process.
 package enum Ownership: Equatable, Sendable {
     /// This process.
     case own
     /// Nobody.
     case none
-    /// A process that lives.
+    /// A process that is running.
     case other
-    /// A process that has died.
+    /// A process that has exited.
     case dead
 }
 
-/// A record as it reads now.
+/// A record as it is shown now.
 ///
-/// One that nobody alive works on reads as paused, `interrupted` unless the user paused it, whatever is stored. Its
-/// `written` holds the marks of the owner's slot where they say more than the record.
+/// If no running process owns it, it is shown as paused, with reason `interrupted` unless the user paused it, whatever
+/// is stored. Its `written` contains the marks of the owner's slot if they cover more than the record.
 package struct LoadedRecord: Equatable, Sendable {
     package var record: DownloadRecord
     package var ownership: Ownership
-    /// Its living owner gives it up when another process asks.
+    /// Its running owner releases it when another process asks.
     package var ownerYields: Bool
 
     package init(record: DownloadRecord, ownership: Ownership, ownerYields: Bool = false) {
@@ -151,18 +151,20 @@ package struct LoadedRecord: Equatable, Sendable {
         self.ownerYields = ownerYields
     }
 
-    /// The process that owns it; nil for nobody's.
+    /// The process that owns it; nil if none does.
     package var ownerProcessID: Int64? { record.owner.map(SessionFile.processID(ofSession:)) }
 }
 
 extension DownloadRecord {
-    /// Its paths, each with the directory that its name is looked up in.  Kept files nobody touches.
+    /// Its paths, each with the directory in which its name is looked up.  Kept files are left out: they are never
+    /// touched.
     package var places: [(path: String, directory: String)] {
         [path, partialPath, requestedPath].compactMap { $0 }.map { ($0, $0.parentDirectory) }
             + [requestedDirectory].compactMap { $0 }.map { ($0, $0) }
     }
 
-    /// The first of its paths that lies outside as text; nil when none does.  Where links lead, the file workers tell.
+    /// The first of its paths that is outside by its text; nil if none is.  Symbolic links are checked by the file
+    /// workers.
     package func path(outside scope: PathScope) -> String? {
         places.first { !scope.contains($0.path) }?.path
     }

@@ -1,17 +1,17 @@
 package import Core
 
-/// What to list.
+/// Which downloads to list.
 package struct ListQuery: Equatable, Sendable {
     package static let maxLimit = 500
 
-    /// By how downloads read; nil for all.
+    /// States as shown, not as stored; nil for all.
     package var states: Set<DownloadState>?
     package var ids: [String]?
-    /// Only what changed after this revision, removals included.
+    /// Only changes after this revision, removals included.
     package var changedSince: Int64?
-    /// How many downloads and removals a page has at most, 1 to `maxLimit`.
+    /// Maximum number of downloads and removals in a page, 1 to `maxLimit`.
     package var limit: Int
-    /// Where the page before this one ended.
+    /// Where the previous page ended.
     package var cursor: String?
 
     package init(
@@ -28,7 +28,7 @@ package struct ListQuery: Equatable, Sendable {
         self.cursor = cursor
     }
 
-    /// Tells this query's cursors from those of another one.
+    /// Distinguishes cursors of this query from those of other queries.
     var fingerprint: UInt64 {
         var text = "\(changedSince.map { String($0) } ?? "-");"
         for state in DownloadState.allCases where states?.contains(state) == true { text += state.rawValue + "," }
@@ -38,7 +38,7 @@ package struct ListQuery: Equatable, Sendable {
     }
 }
 
-/// A download that is gone.
+/// A removed download.
 package struct Tombstone: Equatable, Sendable {
     package let id: String
     package let revision: Int64
@@ -49,14 +49,14 @@ package struct Tombstone: Equatable, Sendable {
     }
 }
 
-/// Some of what a query asks for: in order of creation, or with `changedSince` in order of change.
+/// A page of the result: in order of creation, or with `changedSince` in order of change.
 package struct ListPage: Equatable, Sendable {
     package private(set) var records: [LoadedRecord]
-    /// With `changedSince`: what was removed, in order of removal.
+    /// With `changedSince`: the removed downloads, in order of removal.
     package private(set) var removed: [Tombstone]
     /// Nil on the last page.
     package private(set) var nextCursor: String?
-    /// What to ask for next with `changedSince`: the revision as the first page was read, so nothing is missed.
+    /// The next `changedSince`: the revision when the first page was read, so that nothing is missed.
     package let revision: Int64
     private let fingerprint: UInt64
     private let isByRevision: Bool
@@ -76,9 +76,9 @@ package struct ListPage: Equatable, Sendable {
         isByRevision = query.changedSince != nil
     }
 
-    /// The page's beginning with so many downloads, and a cursor to where it was cut: for replies that may not grow.
+    /// The first downloads of the page, with a cursor for the rest: for replies with a limited size.
     ///
-    /// With `changedSince` removals that come after the cut go too.
+    /// With `changedSince`, removals after the cut are left out too.
     package func prefix(_ recordCount: Int) -> ListPage {
         guard recordCount < records.count, recordCount >= 0 else { return self }
         let end = end(after: recordCount)
@@ -89,7 +89,7 @@ package struct ListPage: Equatable, Sendable {
         return page
     }
 
-    /// What the page's beginning with so many downloads ends with, without making it: for each of a hundred that is much.
+    /// The cursor and removals of `prefix`, without making the page: cheaper when it is needed for each download.
     package func end(after recordCount: Int) -> (nextCursor: String?, removed: [Tombstone]) {
         guard recordCount < records.count, recordCount >= 0 else { return (nextCursor, removed) }
         let cut = position(records[recordCount])
@@ -106,9 +106,9 @@ package struct ListPage: Equatable, Sendable {
 
 /// Where a page ended; opaque to clients.
 struct ListCursor: Equatable {
-    /// The last sequence, or the last revision, that was told.
+    /// The last sequence, or the last revision, in the page.
     let position: Int64
-    /// As the first page was read.
+    /// The revision when the first page was read.
     let revision: Int64
     let fingerprint: UInt64
 
@@ -123,7 +123,7 @@ struct ListCursor: Equatable {
             .joined(separator: ".")
     }
 
-    /// Nil for anything but a cursor, be it of another query.
+    /// Nil if the text is not a cursor; a cursor of another query is accepted here.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard text.utf8.count <= 64, parts.count == 3,

@@ -1,6 +1,6 @@
-/// File systems whose locks or memory maps do not hold between machines, or may not: SQLite's WAL needs both.
+/// File systems whose locks or memory maps may not work between machines: SQLite's WAL needs both.
 ///
-/// FUSE counts as one of them: what lies behind it cannot be told.  C: statfs(2), linux/magic.h
+/// FUSE counts as one of them, because the file system behind it is unknown.  C: statfs(2), linux/magic.h
 package enum NetworkFileSystem: UInt32, CaseIterable, Sendable {
     case nfs = 0x6969
     case smb = 0x517b
@@ -20,7 +20,7 @@ package enum NetworkFileSystem: UInt32, CaseIterable, Sendable {
     case orangefs = 0x2003_0528
     case virtualBox = 0x786f_4256
 
-    /// Nil for a magic number of a local file system.
+    /// Nil for the magic number of a local file system.
     package init?(magic: Int64) {
         // f_type is signed and 32 bits wide on some machines.
         self.init(rawValue: UInt32(truncatingIfNeeded: magic))

@@ -1,13 +1,13 @@
 internal import Platform
 
-/// The last revision that was committed, as `state.lock` tells it beside the database.
+/// The last committed revision, stored in `state.lock` next to the database.
 ///
-/// It is written after the commit and never synced: what it tells was stored for certain, and a database that tells of
-/// less has lost something. Three little-endian words: format, revision, checksum.
+/// It is written after the commit and never synced. So this revision was certainly stored, and a database with a lower
+/// one has lost data. Three little-endian words: format, revision, checksum.
 extension StateDirectory {
     private static let format: UInt64 = 0x3156_4552_4c57_5420
 
-    /// Nil when nothing, or nothing that can be believed, is noted.
+    /// Nil if nothing valid is noted.
     func notedRevision() -> Int64? {
         guard let bytes = try? readLock(count: 24), bytes.count == 24 else { return nil }
         let words = stride(from: 0, to: 24, by: 8).map { start in
@@ -18,7 +18,7 @@ extension StateDirectory {
         return (0...StoreLimits.maxRevision).contains(revision) ? revision : nil
     }
 
-    /// Two processes may write in the wrong order: then less is noted, and less is noticed.
+    /// Two processes may write in the wrong order: then a lower revision is noted, and less is detected.
     func noteRevision(_ revision: Int64) {
         let word = UInt64(bitPattern: revision)
         let bytes = [Self.format, word, Self.checksum(word)].flatMap { word in

@@ -1,21 +1,21 @@
 package import Core
 package import Platform
 
-/// What a process had handed to the kernel of one partial file: a mark that outlives the process, not a power cut.
+/// What a process has written to one partial file: survives a kill of the process, but not a power cut.
 package struct ProgressRecord: Equatable, Sendable {
     package static let maxDownloadIDByteCount = 64
     package static let maxBootIDByteCount = 40
 
     package let downloadID: String
-    /// The attempt that the marks belong to; those of another one say nothing.
+    /// The attempt that the marks belong to; marks of another attempt are ignored.
     package var attempt: Int64
     package var partial: FileIdentity
     package var bootID: String
-    /// The mount that the partial was written through; nil where the kernel does not say.
+    /// The mount through which the partial was written; nil if the kernel does not report it.
     package var mountID: Int64?
     package var written: ByteRangeSet
 
-    /// Nil when an identifier is empty or too long for a slot.
+    /// Nil if an identifier is empty or too long for a slot.
     package init?(
         downloadID: String,
         attempt: Int64,
@@ -35,14 +35,13 @@ package struct ProgressRecord: Equatable, Sendable {
         self.written = written
     }
 
-    /// True when what was in the page cache then must still be in the file now.
+    /// True if bytes that were in the page cache then must still be in the file now.
     ///
-    /// The caller still has to see one fdatasync of the partial succeed before it counts the bytes. What the kernel
-    /// does not tell never matches.
+    /// Before the caller counts the bytes, one fdatasync of the partial must succeed. Unknown values never match.
     ///
     /// - Parameters:
-    ///   - bootID: this boot's.
-    ///   - mountID: the mount that the partial is open through now.
+    ///   - bootID: of this boot.
+    ///   - mountID: the mount through which the partial is open now.
     ///   - partial: the identity of the partial that is open now.
     package func holds(bootID: String, mountID: Int64?, partial: FileIdentity) -> Bool {
         guard !bootID.isEmpty, let mountID else { return false }

@@ -1,11 +1,14 @@
 internal import Core
 internal import Platform
 
-/// How a progress record lies in its slot: little-endian 64-bit words, the first a checksum of the others.
+/// The format of a progress record in its slot: little-endian 64-bit words, the first a checksum of the others.
 ///
 /// | word | content |
 /// | --- | --- |
-/// | 0 | checksum, never 0: a hole is no record |
+///
+///  0
+///  checksum, never 0: so a hole is not a record
+///
 /// | 1 | format, `TWLPROG1` |
 /// | 2 | byte counts of id and boot id, number of ranges: 8, 8 and 16 bits from the lowest |
 /// | 3…7 | attempt, device, inode, mount id, mount id known |
@@ -14,7 +17,8 @@ internal import Platform
 /// | 21… | lower and upper bound of each range |
 package enum ProgressSlot {
     package static let byteCount = 4096
-    /// More ranges than this do not fit: the first and the largest are kept, the others fetched again after a crash.
+    /// Maximum number of ranges that fit: the first and the largest are kept; the others are downloaded again after a
+    /// crash.
     package static let maxRangeCount = (byteCount / 8 - rangesWord) / 2
 
     private static let format: UInt64 = 0x3147_4f52_504c_5754
@@ -22,7 +26,7 @@ package enum ProgressSlot {
     private static let downloadIDWord = 13
     private static let rangesWord = 21
 
-    /// At most `byteCount` bytes, and a multiple of 8.
+    /// At most `byteCount` bytes, a multiple of 8.
     package static func encode(_ record: ProgressRecord) -> [UInt8] {
         let ranges = kept(record.written.ranges)
         let id = record.downloadID.utf8
@@ -47,7 +51,7 @@ package enum ProgressSlot {
         return bytes(words)
     }
 
-    /// Nil for anything but a whole record of this format; bytes after it do not matter.
+    /// Nil unless it is a complete record of this format; bytes after it are ignored.
     package static func decode(_ bytes: [UInt8]) -> ProgressRecord? {
         let words = words(bytes.prefix(byteCount))
         guard words.count >= rangesWord, words[1] == format, words[2] >> 32 == 0 else { return nil }
@@ -84,7 +88,7 @@ package enum ProgressSlot {
         return ([first] + largest).sorted { $0.lowerBound < $1.lowerBound }
     }
 
-    // Each step is one-to-one in the word, so a single damaged word always shows.
+    // Each step is one-to-one in the word, so a single damaged word is always detected.
     private static func checksum(_ words: ArraySlice<UInt64>) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for word in words {

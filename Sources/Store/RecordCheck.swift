@@ -1,21 +1,21 @@
 internal import Core
 internal import Platform
 
-/// Checksums of a record's columns, computed by SQLite's side of every statement: SQLite itself does not notice a bit
-/// that has changed inside a value.
+/// Checksums of a record's columns, computed by SQLite in every statement, because SQLite does not notice a changed bit
+/// inside a value.
 ///
-/// There are two, so that harm to what is known of the bytes does not cost what was asked for.
+/// There are two, so that damage to the progress does not lose the request.
 enum RecordCheck: String, CaseIterable {
-    /// What was asked for, and where it goes.
+    /// What was requested, and the destination.
     case request
-    /// How far it came.
+    /// The progress.
     case progress
 
     private static let requestColumns: Set<RecordColumn> = [
         .id, .url, .requestedPath, .requestedDirectory, .requestedFileName, .destinationKey, .path, .ifExists,
         .checksum, .options, .headers, .metadata, .priority, .createdAt, .sequence,
     ]
-    /// What other processes change without reading the row, and what does no harm when it is wrong: marks name their
+    /// Columns that other processes change without reading the row, or whose damage is harmless: marks contain their
     /// download and attempt themselves, and the holder only says which download to look at.
     private static let uncheckedColumns: Set<RecordColumn> = [.owner, .slot, .revision, .errorHolder]
 
@@ -30,22 +30,22 @@ enum RecordCheck: String, CaseIterable {
         }
     }
 
-    /// The checksum, as SQL, of what an expression says of each column.
+    /// The checksum as SQL; the closure gives the expression for each column.
     func call(_ value: (RecordColumn) -> String) -> String {
         "row_check(\(columns.map(value).joined(separator: ",")))"
     }
 
-    /// SQL that is true for a row whose columns are as they were written.
+    /// SQL that is true if the row's columns are unchanged since they were written.
     var isIntact: String { "\(column)=\(call(\.name))" }
 
-    /// A setting for an UPDATE of these columns alone; a row that was damaged before stays so.
+    /// The checksum setting for an UPDATE of these columns only; a row that was damaged before stays damaged.
     func update(_ changes: [RecordColumn: String]) -> String {
         "\(column)=CASE WHEN \(isIntact) THEN \(call { changes[$0] ?? $0.name }) ELSE 0 END"
     }
 }
 
 extension Statement {
-    /// What is damaged of the row that `record` reads.
+    /// Which part of the row that `record` reads is damaged.
     borrowing func damage() -> RecordCheck? {
         let first = Int32(RecordColumn.allCases.count)
         if integer(first) != 1 { return .request }
@@ -54,7 +54,7 @@ extension Statement {
 }
 
 extension DownloadRecord {
-    /// Takes out what cannot be believed any more.
+    /// Deletes what cannot be trusted any more.
     mutating func forget(_ damage: RecordCheck) {
         forgetRanges()
         entity = nil
@@ -62,7 +62,7 @@ extension DownloadRecord {
         partial = nil
         isFinalizing = false
         finished = nil
-        // What is kept beside may be deleted with the file: no path that nobody has written.
+        // Kept files may be deleted with the file, so no path may remain that nobody has written.
         keptPaths = []
         transfer = nil
         isLengthVerified = nil
@@ -70,7 +70,7 @@ extension DownloadRecord {
         failure = DownloadFailure(.storage, message, isRetryable: false)
         if state.isFinal { state = .failed }
         if damage == .request {
-            // Nothing may be fetched from, or written to, a place that nobody asked for.
+            // Nothing may be downloaded from, or written to, a place that nobody requested.
             url = ""
             path = nil
             state = .failed
@@ -78,7 +78,7 @@ extension DownloadRecord {
         }
     }
 
-    /// Forgets, and belongs to nobody.
+    /// Deletes what cannot be trusted, and removes the owner.
     mutating func disown(_ damage: RecordCheck) {
         forget(damage)
         disown()
@@ -91,7 +91,7 @@ extension DownloadRecord {
         reason = .interrupted
     }
 
-    /// Counts on no byte any more, nor on marks that lie elsewhere.
+    /// Discards all received bytes, and marks in slots.
     mutating func forgetRanges() {
         durable = ByteRangeSet()
         written = nil

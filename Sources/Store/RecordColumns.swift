@@ -75,7 +75,7 @@ package func rangesText(_ ranges: ByteRangeSet) -> String {
     ranges.ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
 }
 
-/// The ranges that a text tells; none at all when any part of it is malformed: fetching again is always right.
+/// Parses ranges; an empty set if any part is malformed, because downloading again is always correct.
 package func ranges(fromText text: String) -> ByteRangeSet {
     var ranges: [ByteRange] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: true) {
@@ -95,7 +95,7 @@ private struct EntityFlags {
 }
 
 extension Statement {
-    /// Binds every column; `owner`, `sequence` and `revision` as given, whatever the record says.
+    /// Binds every column; `owner`, `sequence` and `revision` come from the parameters, not from the record.
     borrowing func bind(
         _ record: DownloadRecord,
         owner: Int64,
@@ -191,9 +191,9 @@ extension Statement {
         try bind(column.parameter, value)
     }
 
-    /// The record that the current row holds, within its limits.
+    /// Reads the record in the current row, within its limits.
     ///
-    /// Words that are not ours read as the nearest harmless thing: a damaged cell must not hide all other downloads.
+    /// An unknown word is replaced by a harmless one, because a damaged cell must not hide all other downloads.
     borrowing func record() -> DownloadRecord {
         var record = DownloadRecord(
             id: text(RecordColumn.id.rawValue),
@@ -231,7 +231,7 @@ extension Statement {
         }
         record.sequence = integer(RecordColumn.sequence.rawValue)
         record.revision = integer(RecordColumn.revision.rawValue)
-        // Earlier versions kept the userinfo in the URL, and told it.
+        // Earlier versions stored the userinfo in the URL, and showed it.
         if case (let bare, let userInfo?) = URLUserInfo.split(record.url) {
             record.url = bare
             record.headersText = URLUserInfo.keeping(userInfo, in: record.headersText)
@@ -298,7 +298,7 @@ extension Statement {
         guard let text = optionalText(RecordColumn.checksum.rawValue) else { return nil }
         let parts = text.split(separator: ":", maxSplits: 1)
         guard parts.count == 2, let algorithm = Checksum.Algorithm(rawValue: String(parts[0])) else {
-            // A check that cannot be read must fail, not be skipped.
+            // A checksum that cannot be read must fail, not be skipped.
             return Checksum(algorithm: .sha256, value: text)
         }
         return Checksum(algorithm: algorithm, value: String(parts[1]))

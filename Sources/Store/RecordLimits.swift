@@ -1,12 +1,12 @@
 internal import Core
 internal import Platform
 
-/// What a stored record may say: no more than a host or a server could have said when it was written.
+/// Limits of a stored record: the same that apply to a host or a server.
 ///
-/// Another version, or a hand, may have written more. A record whose place, source or name breaks a limit fails alone;
-/// anything else is put right.
+/// Another version or a person may have written more. If the path, URL or name of a record breaks a limit, the download
+/// fails; all other values are corrected.
 extension DownloadRecord {
-    /// Milliseconds since 1970 that the wire can tell: up to the year 9999.
+    /// Milliseconds since 1970 that fit the wire format: up to the year 9999.
     static let times: ClosedRange<Int64> = 0...253_402_300_799_999
 
     mutating func keepWithinLimits() {
@@ -31,7 +31,7 @@ extension DownloadRecord {
         if let byteCount = finished?.byteCount, !counts.contains(byteCount) { finished = nil }
     }
 
-    /// Ranges that no file of that length has say nothing: fetching again is always right.
+    /// Ranges beyond the length of the file are discarded, because downloading again is always correct.
     mutating func keepRangesWithinLimits() {
         let counts = 0...Limits.fileByteCount
         if let total = entity?.totalByteCount, !counts.contains(total) {
@@ -71,7 +71,7 @@ extension DownloadRecord {
 
     private var isRequestWithinLimits: Bool {
         let paths = [requestedPath, requestedDirectory, path, partialPath]
-        // A numbered name may be longer by a little than what was asked for.
+        // A numbered name may be a little longer than the requested one.
         return url.utf8.count <= Limits.urlByteCount
             && paths.allSatisfy { ($0?.utf8.count ?? 0) <= Limits.pathByteCount + Limits.fileNameByteCount }
             && headersText.utf8.count <= Limits.requestHeadersByteCount + Limits.urlByteCount

@@ -72,7 +72,7 @@ enum RecordQuery: Int, CaseIterable {
         case .tombstonesAfter: "SELECT revision, id FROM removed WHERE revision>?1 ORDER BY revision LIMIT ?2"
         case .meta: "SELECT value FROM meta WHERE key=?1"
         case .setMeta: "UPDATE meta SET value=?2 WHERE key=?1"
-        // Texts, of any length, come behind all numbers.
+        // The maximum excludes texts, which sort after all numbers.
         case .nextOwner: "SELECT min(owner) FROM download WHERE state=?1 AND owner>?2 AND owner<=\(Int64.max)"
         case .sequencesByOwner:
             "SELECT sequence FROM download WHERE state=?1 AND owner=?2 AND sequence>?3 ORDER BY sequence LIMIT ?4"
@@ -95,10 +95,10 @@ enum RecordQuery: Int, CaseIterable {
         }
     }
 
-    /// The parameter of `update` that names the owner which the row must have.
+    /// The parameter of `update` for the owner that the row must have.
     static let expectedOwner = Int32(RecordColumn.allCases.count + 1)
 
-    /// The same query for a row that holds a value too big to be read; nil for queries that read no record.
+    /// The same query for a row with a value that is too large to read; nil for queries that read no record.
     func sql(reading part: RecordPart) -> String? {
         sql.hasPrefix(Self.select) ? part.select + sql.dropFirst(Self.select.count) : nil
     }
@@ -131,18 +131,18 @@ enum RecordQuery: Int, CaseIterable {
     }
 }
 
-/// How much of a row is read when some value in it is too big: the rest reads as NULL, and as damaged.
+/// Which part of a row is read if a value in it is too large: the rest is read as NULL, and as damaged.
 enum RecordPart: Int, CaseIterable {
-    /// What was asked for, and how it stands.
+    /// The request and the state.
     case request
-    /// How it stands.
+    /// The state only.
     case standing
 
     private static let standingColumns: Set<RecordColumn> = [
         .id, .state, .reason, .intent, .owner, .attempt, .createdAt, .updatedAt, .sequence, .revision,
     ]
 
-    /// In the order and number of all columns, as `Statement.record` reads them.
+    /// All columns in their order, as `Statement.record` reads them.
     fileprivate var select: String {
         let columns = RecordColumn.allCases.map { column in
             let isRead =

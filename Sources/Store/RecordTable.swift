@@ -1,6 +1,6 @@
 internal import Core
 
-/// The rows of the database: one method a statement, no rules.  Isolation: the store thread.
+/// The rows of the database: one method per statement, without rules.  Isolation: the store thread.
 final class RecordTable {
     private final class Prepared {
         let statement: Statement
@@ -8,10 +8,10 @@ final class RecordTable {
     }
 
     private let database: Database
-    /// For rows with a value that is too big, by query and part.
+    /// For rows with a value that is too large, by query and part.
     private var preparedParts: [Int: Prepared] = [:]
     private var prepared = [Prepared?](repeating: nil, count: RecordQuery.allCases.count)
-    /// A record was read that is not as it was written.
+    /// A damaged record was read.
     var hasMetDamage = false
 
     init(_ database: consuming Database) {
@@ -20,12 +20,12 @@ final class RecordTable {
 
     var isInTransaction: Bool { database.isInTransaction() }
 
-    /// True once what SQLite says is not to be believed.
+    /// True once results of SQLite cannot be trusted.
     var hasLostIndex: Bool { database.hasLostIndex() }
     var indexByteCount: Int64 { database.indexByteCount() }
     var logByteCount: Int64 { database.logByteCount() }
 
-    /// Lets it go without a look at the log.
+    /// Lets the connection be closed without reading the log.
     func leaveLog() { database.leaveLog() }
 
     func run(_ sql: String) throws(StoreError) { try database.run(sql) }
@@ -40,7 +40,7 @@ final class RecordTable {
         try first(.bySequence) { statement throws(StoreError) in try statement.bind(1, sequence) }
     }
 
-    /// A download that is not final, of the URL and to the destination asked for.
+    /// A download that is not final, with this URL and requested destination.
     func find(destinationKey: String, url: String) throws(StoreError) -> DownloadRecord? {
         try first(.byRequest) { statement throws(StoreError) in
             try statement.bind(1, destinationKey)
@@ -48,12 +48,12 @@ final class RecordTable {
         }
     }
 
-    /// The download, not final, that holds the destination.
+    /// The download that is not final and has this destination.
     func find(holding path: String) throws(StoreError) -> DownloadRecord? {
         try first(.byPath) { statement throws(StoreError) in try statement.bind(1, path) }
     }
 
-    /// The latest completed download of the URL to that path whose file is known.
+    /// The latest completed download of the URL to that path whose finished file is known.
     func findFinished(path: String, url: String) throws(StoreError) -> DownloadRecord? {
         try first(.finishedByPath) { statement throws(StoreError) in
             try statement.bind(1, path)
@@ -67,7 +67,7 @@ final class RecordTable {
         }
     }
 
-    /// False when the row is gone or not the expected owner's.
+    /// False if the row does not exist or does not belong to the expected owner.
     func update(
         _ record: DownloadRecord,
         owner: Int64,
@@ -100,7 +100,7 @@ final class RecordTable {
         }
     }
 
-    /// Changes the owner from the one that was read, with the state and marks as they read now.
+    /// Changes the owner, if it is still the one that was read, and stores the state and marks as shown now.
     func takeOver(
         _ record: DownloadRecord,
         from oldOwner: Int64,
@@ -118,7 +118,7 @@ final class RecordTable {
                 try statement.bind(7, revision)
             }
         } catch {
-            // A value that is too big goes only when another takes its place.
+            // A value that is too large can only be replaced by updating the whole row.
             guard error.isTooBig else { throw error }
             return try update(record, owner: newOwner, expectedOwner: oldOwner, revision: revision)
         }
@@ -138,7 +138,7 @@ final class RecordTable {
 
     // MARK: After damage
 
-    /// The first row after a sequence, as it is stored, with what is damaged of it.
+    /// The first row after a sequence, as stored, with its damage.
     func next(
         after sequence: Int64
     ) throws(StoreError) -> (record: DownloadRecord, sequence: Int64, damage: RecordCheck?)? {
@@ -157,7 +157,7 @@ final class RecordTable {
         try integers(.lastRevision) { _ throws(StoreError) in }.first
     }
 
-    /// Takes from all downloads that are not final what they hold, and their owners; returns the last revision used.
+    /// Discards received bytes and owners of all downloads that are not final; returns the last revision used.
     func forgetRanges(after revision: Int64) throws(StoreError) -> Int64 {
         var revision = revision
         var position: Int64 = 0
@@ -180,7 +180,7 @@ final class RecordTable {
         return revision
     }
 
-    // MARK: Handing over
+    // MARK: Handover
 
     func insertYielding(_ session: Int64) throws(StoreError) {
         _ = try change(.insertYielding) { statement throws(StoreError) in try statement.bind(1, session) }
@@ -202,7 +202,7 @@ final class RecordTable {
         _ = try change(.deleteHandover) { statement throws(StoreError) in try statement.bind(1, id) }
     }
 
-    /// The downloads of an owner that somebody else asks for.
+    /// Downloads of an owner that another process asks for.
     func handovers(owner: Int64) throws(StoreError) -> [String] {
         var ids: [String] = []
         try rows(.handovers) { statement throws(StoreError) in
@@ -227,7 +227,7 @@ final class RecordTable {
         _ = try change(.deleteTombstone) { statement throws(StoreError) in try statement.bind(1, id) }
     }
 
-    /// Keeps the newest tombstones; the revision of the newest that went, or nil when none did.
+    /// Keeps the newest tombstones; returns the revision of the newest deleted one, or nil if none was deleted.
     func trimTombstones(keeping count: Int) throws(StoreError) -> Int64? {
         let revisions = try integers(.lastTombstoneToTrim) { statement throws(StoreError) in
             try statement.bind(1, Int64(count))
@@ -262,7 +262,7 @@ final class RecordTable {
 
     // MARK: Searching
 
-    /// The owners of the rows that are stored with a state; 0 for those that nobody owns.
+    /// The owners of rows stored with this state; 0 stands for no owner.
     func owners(_ state: DownloadState) throws(StoreError) -> [Int64] {
         var owners: [Int64] = []
         while true {
@@ -281,7 +281,7 @@ final class RecordTable {
         }
     }
 
-    /// The first rows after a sequence that are stored with a state, an owner and, unless nil, a reason.
+    /// The first rows after a sequence that are stored with this state, owner and, unless nil, reason.
     func sequences(
         _ state: DownloadState,
         owner: Int64,
@@ -310,7 +310,7 @@ final class RecordTable {
         try integers(.sequenceOfID) { statement throws(StoreError) in try statement.bind(1, id) }.first
     }
 
-    /// A row's change, with as much of the row as a filter needs.
+    /// A changed row, with the columns that a filter needs.
     struct Change {
         let revision: Int64
         let sequence: Int64
@@ -319,7 +319,7 @@ final class RecordTable {
         let id: String
     }
 
-    /// The first changes after a revision that pass.
+    /// The first changes after a revision that pass the filter.
     func changes(
         after revision: Int64,
         limit: Int,
@@ -342,7 +342,7 @@ final class RecordTable {
         return result
     }
 
-    /// How many rows there are of each stored state and owner.
+    /// Number of rows for each stored state and owner.
     func counts() throws(StoreError) -> [(state: DownloadState, owner: Int64, count: Int)] {
         var result: [(state: DownloadState, owner: Int64, count: Int)] = []
         try rows(.counts) { _ throws(StoreError) in
@@ -368,7 +368,7 @@ final class RecordTable {
                 return false
             }
         } catch {
-            // Nothing tells what that row is: the others go on without it.
+            // The row cannot be identified: continue with the others.
             guard error.isTooBig else { throw error }
             hasMetDamage = true
         }
@@ -388,7 +388,7 @@ final class RecordTable {
         return result
     }
 
-    /// One row: all of it, or as much as can be read where a value in it is too big.
+    /// Reads one row, or as much of it as possible if a value is too large.
     private func readableRow(
         _ query: RecordQuery,
         _ bind: Binding,
@@ -428,7 +428,7 @@ final class RecordTable {
         while try prepared.statement.step(), each(prepared.statement) {}
     }
 
-    /// True when the statement changed a row.
+    /// True if the statement changed a row.
     private func change(_ query: RecordQuery, _ bind: Binding) throws(StoreError) -> Bool {
         let prepared = try prepare(query)
         try bind(prepared.statement)

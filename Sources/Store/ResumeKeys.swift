@@ -1,20 +1,20 @@
 internal import Glibc
 internal import Platform
 
-/// The secret that this user's processes on this machine sign resume data with.  Isolation: the store thread.
+/// The secret with which this user's processes on this machine sign resume data.  Isolation: the store thread.
 ///
-/// It lies where all of them look, else, where that place cannot be used, in the state directory: then only that
-/// directory's processes know its texts again.
+/// It is stored where all of them find it. If that place cannot be used, it is stored in the state directory: then only
+/// processes of that directory recognize its texts.
 struct ResumeKeys: Sendable {
     static let byteCount = 32
 
-    /// Where a key may lie, the best place first.
+    /// Where a key may be stored, the best place first.
     let paths: [String]
 
-    /// The keys that there are.
+    /// The keys that exist.
     func existing() -> [[UInt8]] { paths.compactMap { Self.read($0) } }
 
-    /// The key of the best place that has or takes one; none where no place does.
+    /// The key of the best place that has one or can store one; empty if there is no such place.
     func made() -> [[UInt8]] {
         for path in paths {
             if let key = Self.read(path) ?? Self.make(path) { return [key] }
@@ -22,9 +22,9 @@ struct ResumeKeys: Sendable {
         return []
     }
 
-    /// Nil for anything but a file of ours that nobody else can have written or read.
+    /// Nil unless it is a file of ours that nobody else can have written or read.
     private static func read(_ path: String) -> [UInt8]? {
-        // Looked at before it is opened: opening a device may have effects.
+        // Checked before it is opened, because opening a device may have effects.
         guard let found = try? FileStatus(path: path), found.isKey,
             let file = try? FileDescriptor(open: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = try? file.status(), status.isKey,
@@ -33,14 +33,14 @@ struct ResumeKeys: Sendable {
         return bytes
     }
 
-    /// Makes a key, unless another process was first: then that one's counts.
+    /// Makes a key, unless another process was faster: then that key is used.
     private static func make(_ path: String) -> [UInt8]? {
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         guard (try? makeDirectories(directory, mode: 0o700)) != nil, let key = try? randomBytes(count: byteCount),
             let suffix = try? randomBytes(count: 8)
         else { return nil }
         let temporary = path + "." + suffix.map { String($0, radix: 16) }.joined()
-        // Whole, or not there: nobody reads half a key, not after a power cut either.
+        // The rename makes the key appear complete or not at all, also after a power cut.
         do throws(Errno) {
             try write(key, to: temporary)
             try renameExclusively(Place(path: temporary), to: Place(path: path))

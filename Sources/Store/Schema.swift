@@ -1,19 +1,19 @@
-/// The tables, and how a database of an earlier version becomes one of ours.
+/// The tables, and the migration of a database of an earlier version.
 ///
-/// The version is `PRAGMA user_version`: a word of the file's header, read before anything is known of the tables.
+/// The version is `PRAGMA user_version`: a word in the file's header that can be read before the tables are known.
 package enum Schema {
     /// The version that this program reads and writes.
     package static let version = Int64(migrations.count)
     /// Marks the file as ours: `towl`.  See sqlite.org/pragma.html, application_id.
     package static let applicationID: Int64 = 0x746f_776c
 
-    /// Statements that lead from version n to n + 1; published ones never change.
+    /// Statements that migrate from version n to n + 1; published ones never change.
     static let migrations: [String] = [first, second, third, fourth, fifth]
 
-    /// Downloads that are not final.  Indexes and queries must say it alike to fit together.
+    /// Downloads that are not final.  Indexes and queries must contain this text unchanged to fit together.
     static let notFinal = "state NOT IN ('completed','failed','canceled')"
 
-    // `sequence` is the revision of the insertion: increasing, and never used again.
+    // `sequence` is the revision of the insertion: it increases and is never reused.
     private static let first = """
         CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
         INSERT INTO meta VALUES('revision', 0), ('tombstoneFloor', 0);
@@ -51,7 +51,7 @@ package enum Schema {
         ALTER TABLE download ADD COLUMN keptPaths TEXT;
         """
 
-    // Rows of earlier versions are taken for what they say.
+    // Rows of earlier versions are assumed to be intact.
     private static var third: String {
         let checks = RecordCheck.allCases
         let columns = checks.map { "ALTER TABLE download ADD COLUMN \($0.column) INTEGER NOT NULL DEFAULT 0;" }
@@ -65,10 +65,10 @@ package enum Schema {
 
     private static let fifth = "ALTER TABLE download ADD COLUMN errorHolder TEXT;"
 
-    /// Completed downloads whose file is known.  Index and query must say it alike to fit together.
+    /// Completed downloads whose file is known.  Index and query must contain this text unchanged to fit together.
     static let finished = "path IS NOT NULL AND state='completed' AND finishedInode IS NOT NULL"
 
-    /// What a database is to this program.
+    /// How a database relates to this program.
     enum Standing: Equatable {
         case current
         case older(Int64)
@@ -76,7 +76,7 @@ package enum Schema {
         case foreign
     }
 
-    /// Reads the header and nothing else.
+    /// Reads only the header.
     static func standing(of database: borrowing Database) throws(StoreError) -> Standing {
         let version = try database.integer("PRAGMA user_version")
         let application = try database.integer("PRAGMA application_id")
@@ -90,7 +90,7 @@ package enum Schema {
         return version > Self.version ? .future(version) : .older(version)
     }
 
-    /// Brings a database up to our version, all or nothing.
+    /// Migrates a database to our version, completely or not at all.
     static func migrate(_ database: borrowing Database, from version: Int64) throws(StoreError) {
         try database.run("BEGIN IMMEDIATE")
         do throws(StoreError) {

@@ -1,12 +1,12 @@
-/// Looks for what is in a database besides our tables and indexes, and for tables that are not as we made them.
+/// Looks for objects in a database besides our tables and indexes, and for changed tables.
 ///
-/// Triggers and views do nothing (`csqlite_harden`), yet one may stand in the place of a table; an index or a generated
-/// column that somebody added is evaluated at every change.
+/// Triggers and views have no effect (`csqlite_harden`), but a view may replace a table. An added index or generated
+/// column would be evaluated at every change.
 struct SchemaCheck {
     private struct Object: Equatable {
         let kind: String
         let isVirtual: Bool
-        /// The statement that made it, with its rules and collations.
+        /// The statement that created it, with its rules and collations.
         let text: String
 
         /// Later versions add columns to tables.
@@ -17,7 +17,7 @@ struct SchemaCheck {
     private let ours: [String: Object]
     private let columns: [String: String]
 
-    /// Makes our tables in memory, to compare with.
+    /// Makes our tables in memory, for the comparison.
     init() throws(StoreError) {
         let model = try Database(path: ":memory:", modeSource: "/", busyLimitMilliseconds: 0)
         try Schema.migrate(model, from: 0)
@@ -29,24 +29,25 @@ struct SchemaCheck {
         self.columns = columns
     }
 
-    /// That nothing but plain tables stands beside ours, in any version; reads no table.
+    /// Checks that there are only plain tables besides our objects, in any version; reads no table.
     func checkObjects(of database: borrowing Database) throws(StoreError) {
         let found = try Self.objects(of: database)
         for (name, object) in found.sorted(by: { $0.key < $1.key }) {
             if let known = ours[name] {
-                if !known.isLike(object) { throw .damaged("its \(object.kind) \(name) is not the one that was made") }
+                if !known.isLike(object) { throw .damaged("its \(object.kind) \(name) was changed by another program") }
             } else if object.kind != "table" || object.isVirtual {
-                throw .damaged("somebody added the \(object.isVirtual ? "virtual " : "")\(object.kind) \(name)")
+                throw .damaged("another program added the \(object.isVirtual ? "virtual " : "")\(object.kind) \(name)")
             }
         }
     }
 
-    /// That a database of our version has all of ours, the tables with our columns, none of them computed.
+    /// Checks that a database of our version has all our objects, and that the tables have our columns, none of them
+    /// computed.
     func checkWhole(_ database: borrowing Database) throws(StoreError) {
         let found = try Self.objects(of: database)
         for (name, object) in ours {
             guard let object = found[name] else { throw .damaged("its \(object.kind) \(name) is missing") }
-            if object != ours[name] { throw .damaged("its \(object.kind) \(name) is not the one that was made") }
+            if object != ours[name] { throw .damaged("its \(object.kind) \(name) was changed by another program") }
         }
         for (name, expected) in columns where try Self.columns(of: name, in: database) != expected {
             throw .damaged("its table \(name) has other columns")

@@ -1,11 +1,12 @@
 internal import Glibc
 package import Platform
 
-/// This process's file in `sessions/`: its exclusive lock says that the process lives, its slots hold progress marks.
+/// This process's file in `sessions/`: its exclusive lock shows that the process is running, its slots store progress
+/// marks.
 ///
 /// Isolation: any thread; the loop encodes, file workers write.
 package final class SessionFile: Sendable {
-    /// Names the session in records: positive, below 2^53, never used again.
+    /// Identifies the session in records: positive, below 2^53, never reused.
     package let number: Int64
     private let file: FileDescriptor
 
@@ -14,7 +15,7 @@ package final class SessionFile: Sendable {
         self.file = file
     }
 
-    /// Makes a session file under a number that nobody has had.
+    /// Makes a session file with a number that was never used.
     static func make(in directory: String) throws(Errno) -> SessionFile {
         while true {
             let number = try randomNumber()
@@ -27,7 +28,7 @@ package final class SessionFile: Sendable {
                 throw error
             }
             do throws(Errno) {
-                // Somebody who clears away dead sessions may have taken it for one before the lock was ours.
+                // A process that deletes dead sessions may have deleted the file before we had the lock.
                 guard try file.lock(.exclusive), try isNamed(file, path) else { continue }
             } catch {
                 try? removeFile(path)
@@ -53,26 +54,26 @@ package final class SessionFile: Sendable {
         try unsafe file.write(bytes.span.bytes, at: Int64(slot) * Int64(ProgressSlot.byteCount))
     }
 
-    /// Makes a slot say nothing.
+    /// Makes a slot empty.
     package func clear(slot: Int) throws(Errno) {
         try write([UInt8](repeating: 0, count: 8), slot: slot)
     }
 
-    /// What a slot says; nil when it says nothing.
+    /// The record in a slot; nil if it is empty.
     package func read(slot: Int) throws(Errno) -> ProgressRecord? {
         let offset = Int64(slot) * Int64(ProgressSlot.byteCount)
         return ProgressSlot.decode(try file.read(count: ProgressSlot.byteCount, at: offset))
     }
 
-    /// Gives up the lock: from now on the session counts as dead.
+    /// Releases the lock: from now on the session counts as dead.
     func end() {
         _ = try? file.lock(.none)
     }
 
-    /// The lower bits of a session's number are its process's id.  C: PID_MAX_LIMIT, linux/threads.h
+    /// The lower bits of a session's number are its process id.  C: PID_MAX_LIMIT, linux/threads.h
     private static let processIDBitCount: Int64 = 22
 
-    /// The id of the process that made a session, in its own namespace.
+    /// The id of the process that made a session, in its own pid namespace.
     package static func processID(ofSession number: Int64) -> Int64 {
         number & ((1 << processIDBitCount) - 1)
     }
@@ -86,7 +87,7 @@ package final class SessionFile: Sendable {
 
 /// Which slots of a session file are in use.  Isolation: its owner's.
 package struct ProgressSlots: Sendable {
-    /// One slot per download whose partial is not finished yet; whoever gets none has its durable marks alone.
+    /// One slot per unfinished download; without a slot a download has only its durable marks.
     package static let maxCount = 65_536
 
     private var free: [Int] = []
@@ -94,7 +95,7 @@ package struct ProgressSlots: Sendable {
 
     package init() {}
 
-    /// The lowest slot never used, or one given back; nil when all are taken.
+    /// A released slot, or the lowest one never used; nil if all are in use.
     package mutating func take() -> Int? {
         if let slot = free.popLast() { return slot }
         guard count < Self.maxCount else { return nil }
@@ -102,7 +103,7 @@ package struct ProgressSlots: Sendable {
         return count - 1
     }
 
-    /// Gives a slot back; what it says stays until its next user writes or `SessionFile.clear`.
+    /// Releases a slot; its content stays until its next user writes, or until `SessionFile.clear`.
     package mutating func giveBack(_ slot: Int) {
         free.append(slot)
     }

@@ -5,17 +5,17 @@ internal import Platform
 /// The sessions of all processes that share a state directory.  Isolation: any thread.
 package struct Sessions: Sendable {
     private let directory: String
-    /// O_NONBLOCK, so that a FIFO in the place of one holds nobody up.
+    /// O_NONBLOCK, so that a FIFO in place of a session file does not block.
     private static let flags = O_NOFOLLOW | O_NONBLOCK
 
     package init(directory: String) {
         self.directory = directory
     }
 
-    /// True while the process that made the session lives.  C: F_OFD_GETLK
+    /// True while the process that made the session is running.  C: F_OFD_GETLK
     ///
-    /// A file that is gone is dead; one that cannot be asked counts as alive, since taking over a living
-    /// one's download is worse than waiting.
+    /// If the file does not exist, the session is dead. If the lock cannot be queried, it counts as running, because
+    /// taking over a running process's download is worse than waiting.
     package func isAlive(_ number: Int64) -> Bool {
         do throws(Errno) {
             let file = try FileDescriptor(open: path(number), flags: Self.flags | O_RDWR)
@@ -25,7 +25,7 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// All that a session's slots say: the furthest record of each download's latest attempt, by download id.
+    /// The records in all slots of a session: for each download the furthest one of its latest attempt, by download id.
     package func readSlots(_ number: Int64) -> [String: ProgressRecord] {
         var records: [String: ProgressRecord] = [:]
         guard let file = try? FileDescriptor(open: path(number), flags: Self.flags | O_RDONLY),
@@ -42,7 +42,7 @@ package struct Sessions: Sendable {
         return records
     }
 
-    /// What one slot of a session says; nil when it says nothing.
+    /// The record in one slot of a session; nil if it is empty.
     package func readSlot(_ number: Int64, _ slot: Int) -> ProgressRecord? {
         guard (0..<ProgressSlots.maxCount).contains(slot),
             let file = try? FileDescriptor(open: path(number), flags: Self.flags | O_RDONLY),
@@ -59,11 +59,11 @@ package struct Sessions: Sendable {
         ((try? directoryEntries(directory)) ?? []).compactMap { Int64($0) }
     }
 
-    /// Removes a dead session's file unless `isNamed` says that a record names it.
+    /// Deletes the file of a dead session, unless `isNamed` says that a record names it.
     ///
-    /// The lock keeps out a process that has just made the file and not locked it yet: it makes another.
+    /// The lock excludes a process that has just made the file and not locked it yet: it makes another one.
     func removeIfDead(_ number: Int64, isNamed: () throws(StoreError) -> Bool) throws(StoreError) {
-        // Asked before the lock too: while we hold it, the session would look alive to others that ask for its records.
+        // Checked before the lock too: while we have the lock, the session would look alive to other processes.
         if try isNamed() { return }
         guard let file = try? FileDescriptor(open: path(number), flags: Self.flags | O_RDWR),
             (try? file.lock(.exclusive)) == true
@@ -82,7 +82,7 @@ package struct Sessions: Sendable {
 }
 
 extension ProgressRecord {
-    /// True when it belongs to a later attempt, or to the same one and says more.
+    /// True if it belongs to a later attempt, or to the same attempt and covers more bytes.
     func isFurther(than other: ProgressRecord) -> Bool {
         if attempt != other.attempt { return attempt > other.attempt }
         return written.byteCount > other.written.byteCount

@@ -1,34 +1,34 @@
 internal import Glibc
 package import Platform
 
-/// The directory that the processes of one application share, with this process's hold on it.  Isolation: any thread.
+/// The directory that the processes of one application share, and this process's locks in it.  Isolation: any thread.
 ///
-/// It holds `towline.db`, which only SQLite opens (closing a descriptor of ours would drop SQLite's POSIX locks),
-/// `state.lock`, on which every live process has a shared lock, and `sessions/`. Whoever migrates the database or sets
-/// it aside has the lock exclusively.
+/// It contains `towline.db`, which only SQLite opens (closing a descriptor of ours would drop SQLite's POSIX locks),
+/// `state.lock`, on which every running process has a shared lock, and `sessions/`. A process that migrates the
+/// database or moves it aside has an exclusive lock.
 package final class StateDirectory: Sendable {
     /// Absolute.
     package let path: String
-    /// True when no other process was alive as this one came; until `share` it keeps others out.
+    /// True if no other process was running when this one started; until `share` it keeps others out.
     package let isSole: Bool
-    /// What stood in our places and was no file of ours: where it lies now.
+    /// Things that were in place of our files: their new paths.
     let strangers: [String]
     private let lock: FileDescriptor
 
     package var databasePath: String { path + "/towline.db" }
     package var lockPath: String { path + "/state.lock" }
     package var sessionsPath: String { path + "/sessions" }
-    /// For resume data, where the user has no place for a key of their own.
+    /// For resume data, if there is no place for a key of the user.
     var resumeKeyPath: String { path + "/resume.key" }
-    /// Exists once a damaged page was met: the next process that is alone checks the whole database.
+    /// Exists once a damaged page was found: the next process that is alone checks the whole database.
     package var checkRequestPath: String { path + "/check.requested" }
 
-    /// Makes what is missing of the directory and takes hold of it.
+    /// Creates the directory if needed, and locks it.
     ///
     /// - Parameters:
-    ///   - allowsNetworkFileSystem: take the risk that locks mean nothing.
+    ///   - allowsNetworkFileSystem: accept the risk that locks do not work.
     ///   - lockLimitMilliseconds: how long to wait for a process that migrates.
-    ///   - fileSystemMagic: the magic number of the file system that holds an existing directory.
+    ///   - fileSystemMagic: returns the magic number of the file system of an existing directory.
     package init(
         path: String,
         allowsNetworkFileSystem: Bool = false,
@@ -42,7 +42,7 @@ package final class StateDirectory: Sendable {
                 .networkFileSystem,
                 path: path,
                 "the state directory \(path) is on a network or user-space file system (\(kind)), where locks may not "
-                    + "hold; use --state-dir to name a local one, or --allow-network-state"
+                    + "work; use --state-dir to name a local one, or --allow-network-state"
             )
         }
         var strangers: [String] = []
@@ -52,7 +52,7 @@ package final class StateDirectory: Sendable {
             if !isSole, try !Self.lockShared(lock, lockLimitMilliseconds) { throw .wouldBlock }
         } catch {
             if error == .wouldBlock {
-                let message = "another process is changing the state directory \(path); try again when it has ended"
+                let message = "another process is changing the state directory \(path); try again when it has exited"
                 throw StateDirectoryError(.inUse, path: path, message)
             }
             throw StateDirectoryError(path: path, doing: "lock the state directory", error)
@@ -87,7 +87,7 @@ package final class StateDirectory: Sendable {
         try unsafe lock.write(bytes.span.bytes, at: 0)
     }
 
-    /// The magic number of the file system that holds what the path names; nil where it cannot be told.
+    /// The magic number of the file system that the path is on; nil if it is unknown.
     package static func fileSystemMagic(_ path: String) -> Int64? {
         guard let directory = try? FileDescriptor(open: path, flags: O_RDONLY | O_DIRECTORY) else { return nil }
         return directory.fileSystemMagic()
@@ -104,7 +104,7 @@ package final class StateDirectory: Sendable {
         try StateOwnership.check(path)
         do throws(Errno) {
             let lockPath = path + "/state.lock"
-            // Nobody alive has his lock on what is no plain file.
+            // If it is not a plain file, no running process can have a lock on it.
             if let target = try PathRepair.setAsideUnlessRegular(lockPath) { strangers.append(target) }
             return try FileDescriptor(open: lockPath, flags: O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
         } catch {

@@ -7,7 +7,7 @@ package struct StateDirectoryError: Error, Equatable, Sendable {
         case noHomeDirectory
         case cannotCreate
         case notDirectory
-        /// It, or a file in it, is another user's or may be written by others.
+        /// It, or a file in it, belongs to another user or can be written by others.
         case notOurs
         case networkFileSystem
         case inUse
@@ -17,9 +17,9 @@ package struct StateDirectoryError: Error, Equatable, Sendable {
         case storage
     }
     package let kind: Kind
-    /// The directory or file that it is about.
+    /// The directory or file with the problem.
     package let path: String
-    /// One sentence that names the path and says what to do.
+    /// One sentence that contains the path and says what to do.
     package let message: String
 
     package init(_ kind: Kind, path: String, _ message: String) {

@@ -1,18 +1,18 @@
 internal import Platform
 
-/// Where the state of an application lives.
+/// Where the state of an application is stored.
 package enum StateLocation: Equatable, Sendable {
-    /// A directory that was named, absolute or relative to the working directory.
+    /// A given directory, absolute or relative to the working directory.
     case directory(String)
-    /// An application's own directory below the user's state home.
+    /// The directory of an application below the user's state home.
     case application(String)
 
     package static let maxApplicationNameByteCount = 64
 
     /// The absolute path of the directory; it need not exist.
     ///
-    /// `$XDG_STATE_HOME`, else `$HOME/.local/state`, else the same below the home that the user database names; a
-    /// relative value counts as unset (XDG Base Directory Specification).
+    /// `$XDG_STATE_HOME`, else `$HOME/.local/state`, else the same below the home in the user database; a relative
+    /// value counts as unset (XDG Base Directory Specification).
     package func path(
         environment: (String) -> String? = { environmentVariable($0) },
         userHome: () -> String? = { homeDirectoryFromUserDatabase() }
@@ -29,18 +29,18 @@ package enum StateLocation: Equatable, Sendable {
             guard Self.isApplicationName(name) else {
                 let rule = "letters, digits, '.', '_' and '-', at most \(Self.maxApplicationNameByteCount)"
                 throw StateDirectoryError(
-                    .badApplicationName, path: name, "'\(name)' is no application name: use \(rule)")
+                    .badApplicationName, path: name, "'\(name)' is not an application name: use \(rule)")
             }
             return try Self.stateHome(environment, userHome) + "/towline/" + name
         }
     }
 
-    /// Where the user's key for resume data lies, for all applications; nil where no home directory is known.
+    /// Where the user's key for resume data is stored, for all applications; nil if no home directory is known.
     package static func resumeKeyPath(
         environment: (String) -> String? = { environmentVariable($0) },
         userHome: () -> String? = { homeDirectoryFromUserDatabase() }
     ) -> String? {
-        // No application's name begins with a dot.
+        // No application name begins with a dot.
         (try? stateHome(environment, userHome)).map { $0 + "/towline/.resume-key" }
     }
 

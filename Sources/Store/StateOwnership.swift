@@ -1,25 +1,25 @@
 internal import Platform
 
-/// Whether what lies in a state directory can only have come from us.
+/// Checks that only we can have written the content of a state directory.
 ///
-/// Who may write there may plant what we believe: another place for a file, a database that acts, marks of bytes that
-/// never came.
+/// Somebody who can write there can plant data that we trust: another destination, a database with active content,
+/// marks of bytes that were never received.
 enum StateOwnership {
-    /// The names in it, besides the files of sessions, that we read and believe.
+    /// The names in it, besides the files of sessions, that we read and trust.
     private static let names = [
         "state.lock", "towline.db", "towline.db-wal", "towline.db-shm", "towline.db-journal", "sessions",
     ]
 
-    /// Refuses a directory that is another user's, or that others may write to, and files in it likewise.
+    /// Refuses a directory that belongs to another user or that others can write to; the same for files in it.
     static func check(_ path: String) throws(StateDirectoryError) {
         let status: FileStatus
         do throws(Errno) {
             status = try FileStatus(following: path)
         } catch {
-            throw StateDirectoryError(path: path, doing: "look at the state directory", error)
+            throw StateDirectoryError(path: path, doing: "check the state directory", error)
         }
         try check(status, "the state directory \(path)", path, matters: true)
-        // Modes are of no matter to who may not enter.
+        // The modes of files do not matter if others cannot enter the directory.
         let isReachable = status.mode & 0o011 != 0
         for name in names {
             guard let found = try? FileStatus(path: path + "/" + name) else { continue }
@@ -38,7 +38,7 @@ enum StateOwnership {
         if status.userID != effectiveUserID() {
             throw StateDirectoryError(
                 .notOurs, path: path,
-                "\(what) belongs to another user (\(status.userID)); give it to the user that runs this program, or use "
+                "\(what) belongs to another user (\(status.userID)); change its owner to the user of this program, or use "
                     + "--state-dir to name another directory")
         }
         // A link has no mode of its own.
@@ -47,8 +47,8 @@ enum StateOwnership {
         guard status.mode & 0o002 != 0 || !isGroupTrusted else { return }
         throw StateDirectoryError(
             .notOurs, path: path,
-            "others may write to \(what) (mode \(octal(status.mode & 0o7777))), so what lies there may not be ours; "
-                + "take that right away (chmod go-w), or use --state-dir to name another directory")
+            "others can write to \(what) (mode \(octal(status.mode & 0o7777))), so its content cannot be trusted; "
+                + "remove that permission (chmod go-w), or use --state-dir to name another directory")
     }
 
     private static func octal(_ mode: UInt32) -> String {

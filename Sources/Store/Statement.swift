@@ -2,11 +2,11 @@ internal import CSQLite
 
 /// One prepared statement.  Isolation: the thread of its database.
 ///
-/// Parameters count from 1, columns from 0, as in SQLite. Bound values are copied.
+/// Parameters are numbered from 1, columns from 0, as in SQLite. Bound values are copied.
 @safe package struct Statement: ~Copyable {
     private let raw: OpaquePointer
 
-    /// Takes over a statement that nobody else finalizes.
+    /// Takes ownership of a statement.
     init(owning raw: OpaquePointer) {
         unsafe self.raw = raw
     }
@@ -54,7 +54,7 @@ internal import CSQLite
         try check(code)
     }
 
-    /// Goes to the next row; false when there is none left.
+    /// Moves to the next row; false if there is none left.
     package borrowing func step() throws(StoreError) -> Bool {
         let code = unsafe sqlite3_step(raw)
         if code == SQLITE_ROW { return true }
@@ -62,13 +62,13 @@ internal import CSQLite
         throw failure(code)
     }
 
-    /// Runs a statement that has no rows, and makes it ready for another run whether it succeeded or not.
+    /// Runs a statement without rows; afterwards it can run again, whether it succeeded or not.
     package borrowing func run() throws(StoreError) {
         defer { reset() }
         while try step() {}
     }
 
-    /// Ends the run so that parameters may be bound again; a statement that is not reset keeps its transaction open.
+    /// Ends the run, so that parameters can be bound again; a statement that is not reset keeps its transaction open.
     package borrowing func reset() {
         _ = unsafe sqlite3_reset(raw)
     }
@@ -86,7 +86,7 @@ internal import CSQLite
         isNull(column) ? nil : integer(column)
     }
 
-    /// The column as text, repaired where it is not UTF-8; nil for NULL.
+    /// The column as text, with invalid UTF-8 repaired; nil for NULL.
     package borrowing func optionalText(_ column: Int32) -> String? {
         // Safety: the bytes stay until the next step, reset or conversion; they are copied here.
         guard let bytes = unsafe sqlite3_column_text(raw, column) else { return nil }

@@ -5,11 +5,11 @@ package import Platform
 package struct StoreConfiguration: Sendable {
     package var location: StateLocation
     package var allowsNetworkFileSystem = false
-    /// Where files may lie: records of files elsewhere can be read, and nothing else.
+    /// Where files may be: records of files elsewhere can only be read.
     package var scope = PathScope.anywhere
     /// How long to wait for other processes' locks.
     package var busyLimitMilliseconds: Int32 = 10_000
-    /// Where the user's key for resume data lies, or is to be made; nil: there is no place for it.
+    /// Where the user's key for resume data is or will be stored; nil: nowhere.
     package var resumeKeyPath: String? = StateLocation.resumeKeyPath()
 
     package init(location: StateLocation) {
@@ -17,24 +17,24 @@ package struct StoreConfiguration: Sendable {
     }
 }
 
-/// The records on disk: operations go in, results come out once they are durable.  Isolation: any thread.
+/// The records on disk: operations are submitted, results are delivered once they are durable.  Isolation: any thread.
 ///
-/// One thread has the database. Whatever waits for it shares a transaction; results appear, in the order of submission,
-/// after its commit.
+/// One thread owns the database. All waiting operations share a transaction; results are delivered after its commit, in
+/// the order of submission.
 package final class Store: Sendable {
-    /// This process's session: its number is what `DownloadRecord.owner` says, its slots are for progress marks.
+    /// This process's session: `DownloadRecord.owner` contains its number; its slots are for progress marks.
     package let session: SessionFile
     package let directory: StateDirectory
-    /// What became of the operations.
+    /// The results of the operations.
     package let results: Mailbox<StoreResult>
-    /// What happened while opening that the user should hear of.
+    /// Problems found while opening that the user should know.
     package let diagnostics: [StoreDiagnostic]
     package let scope: PathScope
     private let inbox: Mailbox<StoreJob>
     private let thread: Thread
     private let isClosed = Guarded(false)
 
-    /// Opens the state: blocks until the database is ready.
+    /// Opens the state; blocks until the database is ready.
     ///
     /// - Parameter onFirst: called on the store thread when `results` stops being empty; nil for callers that wait in
     ///   `results.waitAndTakeAll`.
@@ -84,12 +84,13 @@ package final class Store: Sendable {
 
     deinit { inbox.close() }
 
-    /// Hands in an operation; its result carries the ticket.
+    /// Submits an operation; its result has the same ticket.
     package func submit(_ operation: StoreOperation, ticket: UInt64) {
         inbox.send(StoreJob(operation: operation, ticket: ticket))
     }
 
-    /// Does what has been submitted, then ends the session: downloads that it still owns read as interrupted.
+    /// Performs all submitted operations, then ends the session: downloads that it still owns are then shown as
+    /// interrupted.
     ///
     /// Blocks; nothing may be submitted afterwards.
     package func close() {
@@ -114,7 +115,8 @@ private enum OpenReport: Sendable {
     case refused(StateDirectoryError)
 }
 
-/// The store thread: opens the database, so that its connection never leaves it, and serves until the inbox closes.
+/// The store thread: opens the database, so that the connection is only used there, and serves until the inbox is
+/// closed.
 private func serve(
     _ directory: StateDirectory,
     _ session: SessionFile,

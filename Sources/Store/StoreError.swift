@@ -1,14 +1,14 @@
 internal import CSQLite
 internal import Platform
 
-/// Why SQLite could not do what was asked.
+/// Why SQLite could not perform an operation.
 package struct StoreError: Error, Equatable, Sendable {
     /// The primary result code.  C: sqlite3.h, SQLITE_*
     package let code: Int32
     package let extendedCode: Int32
-    /// The `errno` of the system call that failed, 0 when none did.
+    /// The `errno` of the failed system call, 0 if none failed.
     package let systemErrno: Int32
-    /// SQLite's text; holds no value of any record.
+    /// SQLite's text; contains no value of any record.
     package let message: String
 
     package init(code: Int32, extendedCode: Int32, systemErrno: Int32 = 0, message: String) {
@@ -25,9 +25,9 @@ package struct StoreError: Error, Equatable, Sendable {
         return code == SQLITE_IOERR && (cause == .noSpace || cause == .quotaExceeded)
     }
 
-    /// The file is damaged, or is no database.
+    /// The file is damaged, or is not a database.
     package var isCorrupt: Bool {
-        // Too big is a value whose length is garbage: no value of ours comes near the limit.
+        // "Too big" means that a length is damaged: no value of ours is near the limit.
         code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_TOOBIG
     }
 
@@ -37,10 +37,10 @@ package struct StoreError: Error, Equatable, Sendable {
     /// The statement does not fit the schema.
     var isStatementError: Bool { code == SQLITE_ERROR }
 
-    /// Other processes kept the lock for the whole of the busy limit.
+    /// Other processes kept the lock longer than the busy limit.
     package var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED }
 
-    /// The file or its file system may not be written.
+    /// The file or its file system is not writable.
     package var isReadOnly: Bool { code == SQLITE_READONLY || code == SQLITE_PERM }
 
     /// The file could not be opened at all.
@@ -54,29 +54,30 @@ package struct StoreError: Error, Equatable, Sendable {
 }
 
 extension StoreError {
-    /// The database was opened for reading alone, as the system did not let it be opened for writing.
+    /// The database was opened read-only, because the system did not allow writing.
     static let readOnly = StoreError(
         code: SQLITE_READONLY, extendedCode: SQLITE_READONLY, message: "it cannot be opened for writing")
 
-    /// The files of the database are gone, or others stand in their places: nothing can be stored any more.
+    /// Files of the database are deleted or replaced: nothing can be stored any more.
     static func filesGone(_ path: String) -> StoreError {
         StoreError(
             code: SQLITE_IOERR, extendedCode: filesGoneCode,
             message:
-                "\(path) was removed, replaced or cut while it was in use, and nothing can be stored any more; end this "
-                + "process, and start it again")
+                "\(path) was deleted, replaced or truncated while it was in use, and nothing can be stored any more; "
+                + "end this process, and start it again")
     }
 
-    /// The memory that the processes share was cut, again and again.
+    /// The memory that the processes share was truncated repeatedly.
     static let indexLost = StoreError(
-        code: SQLITE_IOERR, extendedCode: SQLITE_IOERR, message: "the index of the database's log was cut while in use")
+        code: SQLITE_IOERR, extendedCode: SQLITE_IOERR,
+        message: "the index of the database's log was truncated while in use")
 
     private static let filesGoneCode = SQLITE_IOERR | 127 << 8
 
     /// True for `filesGone`.
     package var isFilesGone: Bool { extendedCode == Self.filesGoneCode }
 
-    /// What a check found, as the error that SQLite would have met later.
+    /// Damage found by a check, as the error that SQLite would have returned later.
     static func damaged(_ message: String) -> StoreError {
         StoreError(code: SQLITE_CORRUPT, extendedCode: SQLITE_CORRUPT, message: message)
     }

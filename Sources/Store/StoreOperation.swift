@@ -1,14 +1,14 @@
 package import Core
 
-/// A download that `start` asks for.
+/// A download that `start` requests.
 package struct StartCandidate: Sendable {
-    /// What to insert if nothing stands in its way; its owner becomes this session.
+    /// The record to insert if nothing prevents it; its owner becomes this session.
     package var record: DownloadRecord
-    /// False when the id was made for it: then a download of the same URL to the same destination is looked for.
+    /// False if the id was generated: then a download of the same URL to the same destination is looked for.
     package var isIDGiven: Bool
-    /// False to find only: `.absent` where it would have been inserted.
+    /// False to only look for it: `.absent` if it would have been inserted.
     package var mayInsert = true
-    /// The URL with its userinfo, as records of earlier versions have it.
+    /// The URL with its userinfo, as in records of earlier versions.
     package var givenURL: String
 
     package init(record: DownloadRecord, isIDGiven: Bool, givenURL: String? = nil) {
@@ -18,7 +18,7 @@ package struct StartCandidate: Sendable {
     }
 }
 
-/// In what a `start` differs from the download that it names.
+/// How a `start` differs from the download that it names.
 package enum StartDifference: String, Equatable, Sendable, CaseIterable {
     case url
     case destination
@@ -26,14 +26,14 @@ package enum StartDifference: String, Equatable, Sendable, CaseIterable {
     case ifExists
 }
 
-/// Which downloads without a living owner to take over, by how they read.
+/// Which downloads without a running owner to take over, by their shown state.
 package struct AdoptionFilter: Equatable, Sendable {
     package var states: Set<DownloadState>
-    /// Nil for any reason; states without one pass.
+    /// Nil for any reason; states without a reason always pass.
     package var reasons: Set<StateReason>?
-    /// Leaves out those that nobody owns.
+    /// Leaves out downloads that nobody owns.
     package var onlyOfDead = false
-    /// The directories that were looked at, and whether they lie where files may lie.
+    /// Directories that were checked, and whether files may be there.
     package var knownDirectories: [String: Bool] = [:]
 
     package init(states: Set<DownloadState>, reasons: Set<StateReason>? = nil, onlyOfDead: Bool = false) {
@@ -42,14 +42,14 @@ package struct AdoptionFilter: Equatable, Sendable {
         self.onlyOfDead = onlyOfDead
     }
 
-    /// What a crash or an exit stopped.
+    /// Downloads that a crash or an exit interrupted.
     package static let interrupted = AdoptionFilter(states: [.paused], reasons: [.interrupted])
 }
 
 /// Progress that a sync has made durable.
 package struct ProgressSave: Equatable, Sendable {
     package var id: String
-    /// The attempt that the ranges belong to; a save of an earlier one changes nothing.
+    /// The attempt that the ranges belong to; a save of an earlier attempt changes nothing.
     package var attempt: Int64
     package var durable: ByteRangeSet
     package var transferredByteCount: Int64
@@ -70,49 +70,52 @@ package struct ProgressSave: Equatable, Sendable {
     }
 }
 
-/// What the store can be asked to do; each is done whole or not at all.
+/// The operations of the store; each is performed completely or not at all.
 ///
-/// Records are large: cases that hold one are indirect, so that queues move a pointer.
+/// Records are large: cases with a record are indirect, so that queues move a pointer.
 package enum StoreOperation: Sendable {
-    /// Inserts, or finds the download that the request means.  → `.started`
+    /// Inserts the download, or finds the existing one that the request means.  → `.started`
     indirect case start(StartCandidate)
     /// Replaces the stored record of a download that this session owns.  → `.saved`, `.destinationConflict`, …
     ///
-    /// `record.owner == nil` gives it up, as a final state does, `canceled` excepted. The revision goes up; `updatedAt` is the caller's.
+    /// `record.owner == nil` removes the owner, as a final state does, except `canceled`. The revision increases;
+    /// `updatedAt` is set by the caller.
     indirect case save(DownloadRecord)
     /// Stores durable ranges of a download that this session owns, without a new revision.
     /// → `.progressSaved`, `.stale`, …
     case saveProgress(ProgressSave)
-    /// Names the file of a download that this session owns.  → `.saved`, `.destinationConflict`, …
+    /// Sets the file name of a download that this session owns.  → `.saved`, `.destinationConflict`, …
     case claimDestination(id: String, path: String)
-    /// Takes a download over unless somebody else works on it; one that was running is stored as interrupted.
+    /// Takes a download over unless another process runs it; one that was running is stored as interrupted.
     /// → `.loaded`, `.outside`, …
     case adopt(id: String)
-    /// Takes over all that pass and whose files lie where files may lie, as many as fit one transaction.
+    /// Takes over all downloads that pass the filter and whose files are where files may be, as many as fit one
+    /// transaction.
     /// → `.adopted`, `.unknownDirectories`
     case adoptAll(AdoptionFilter)
-    /// Gives up a download that this session owns; its state stays.  → `.saved`, …
+    /// Removes the owner of a download that this session owns; its state stays.  → `.saved`, …
     case release(id: String)
-    /// Forgets a final download that nobody else works on.  → `.deleted`, `.notFinal`, `.outside`, …
+    /// Deletes the record of a final download that no other process owns.  → `.deleted`, `.notFinal`, `.outside`, …
     case delete(id: String)
     /// → `.loaded`, `.notFound`
     case get(id: String)
-    /// The latest completed download of the URL to that path whose file is known.  → `.loaded`, `.notFound`
+    /// The latest completed download of the URL to that path whose finished file is known.  → `.loaded`, `.notFound`
     case getFinished(path: String, url: String)
     /// → `.page`, `.invalidCursor`, `.cursorExpired`
     case list(ListQuery)
     /// → `.counted`
     case counts
-    /// The keys that resume data is signed with, the one for new texts first; none where none can be kept.
+    /// The keys for signing resume data, the one for new texts first; empty if none can be stored.
     /// → `.resumeKeys`
     case resumeKeys(makes: Bool)
-    /// This session's host has gone: it gives its downloads up when another process asks.  → `.noted`
+    /// The host of this session has exited: it releases downloads when another process asks.  → `.noted`
     case beginYielding
-    /// Asks a yielding owner for a download.  → `.noted`, `.ownedElsewhere` if it does not yield, `.loaded`, `.notFound`
+    /// Asks a yielding owner for a download.  → `.noted`, `.ownedElsewhere` if it does not yield, `.loaded`,
+    /// `.notFound`
     case requestHandover(id: String)
-    /// What others have asked this session for.  → `.handovers`
+    /// Downloads that other processes asked this session for.  → `.handovers`
     case handovers
-    /// Forgets that a download was asked for.  → `.noted`
+    /// Deletes the request for a download.  → `.noted`
     case endHandover(id: String)
 
     var isRead: Bool {
@@ -123,27 +126,27 @@ package enum StoreOperation: Sendable {
     }
 }
 
-/// What became of a `start`.
+/// The result of a `start`.
 package indirect enum StartOutcome: Equatable, Sendable {
     /// Inserted, owned by this session.
     case created(DownloadRecord)
-    /// It exists: this session's, final, or paused by the user.
+    /// It exists: owned by this session, final, or paused by the user.
     case existing(LoadedRecord)
-    /// It exists, an interruption had stopped it, and it is this session's now; stored as paused, interrupted.
+    /// It exists and was interrupted; this session owns it now. Stored as paused, interrupted.
     case takenOver(LoadedRecord)
-    /// The id belongs to another download, or the same download was asked for with another checksum.
+    /// The id belongs to another download, or the same download was started with another checksum.
     case idConflict(LoadedRecord, differs: [StartDifference])
-    /// Another download that is not final holds the destination.
+    /// Another download that is not final has the destination.
     case destinationConflict(id: String)
-    /// It exists and a living process works on it.
+    /// It exists, and another running process owns it.
     case ownedElsewhere(LoadedRecord)
-    /// A path of it lies where files may not lie; nothing was inserted or taken over.
+    /// One of its paths is where files may not be; nothing was inserted or taken over.
     case outside(path: String)
-    /// There is none, and none was to be inserted.
+    /// It does not exist, and was not to be inserted.
     case absent
 }
 
-/// How many downloads there are, by how they read.
+/// Numbers of downloads, by their shown state.
 package struct StoreCounts: Equatable, Sendable {
     package var byState: [DownloadState: Int] = [:]
     package var total: Int { byState.values.reduce(0, +) }
@@ -151,18 +154,18 @@ package struct StoreCounts: Equatable, Sendable {
     package init() {}
 }
 
-/// What became of an operation.
+/// The result of an operation.
 package enum StoreOutcome: Equatable, Sendable {
     case started(StartOutcome)
-    /// The row's revision now.
+    /// The new revision of the row.
     case saved(revision: Int64)
     case progressSaved
     indirect case loaded(LoadedRecord)
-    /// `isComplete` is false when more may pass: ask again.
+    /// `isComplete` is false if more downloads may pass: repeat the operation.
     case adopted([LoadedRecord], isComplete: Bool)
-    /// None was taken over: whether links lead out of these decides, so ask again with that known.
+    /// None was taken over: first check whether links lead out of these directories, then repeat with the answer.
     case unknownDirectories(Set<String>)
-    /// The tombstone's revision, and what was forgotten.
+    /// The revision of the tombstone, and the deleted record.
     indirect case deleted(LoadedRecord, revision: Int64)
     case page(ListPage)
     case counted(StoreCounts)
@@ -170,25 +173,25 @@ package enum StoreOutcome: Equatable, Sendable {
     case noted
     case handovers([String])
     case notFound
-    /// This session does not own it; the record as it reads now.
+    /// This session does not own it; the record as shown now.
     indirect case notOwned(LoadedRecord)
-    /// A living process works on it.
+    /// Another running process owns it.
     indirect case ownedElsewhere(LoadedRecord)
     indirect case notFinal(LoadedRecord)
-    /// A path of it lies where files may not lie: the record can be read, and nothing else.
+    /// One of its paths is where files may not be: the record can only be read.
     case outside(path: String)
-    /// Progress of an attempt that is over.
+    /// Progress of an earlier attempt.
     case stale
-    /// Another download that is not final holds the destination.
+    /// Another download that is not final has the destination.
     case destinationConflict(id: String)
     case invalidCursor
-    /// Removals after the revision asked for are no longer known: list everything.
+    /// Removals after the requested revision are not known any more: list everything.
     case cursorExpired
-    /// Nothing was changed, nor by any other operation of the same transaction.
+    /// Nothing was changed, also by no other operation of the same transaction.
     case failed(StoreError)
 }
 
-/// An operation's outcome, with the caller's mark.
+/// The outcome of an operation, with the caller's ticket.
 package struct StoreResult: Equatable, Sendable {
     package let ticket: UInt64
     package let outcome: StoreOutcome

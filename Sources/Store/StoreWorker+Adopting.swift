@@ -1,8 +1,8 @@
 internal import Core
 
-/// Starting, and taking over what nobody alive works on.
+/// Starting downloads, and taking over downloads that no running process owns.
 extension StoreWorker {
-    /// How many downloads one `adoptAll` takes over at most.
+    /// Maximum number of downloads that one `adoptAll` takes over.
     static let maxAdoptedCount = 1_000
 
     // MARK: Start
@@ -15,7 +15,7 @@ extension StoreWorker {
             return .idConflict(load(existing), differs: differences)
         }
         if !candidate.isIDGiven, let same = try sameDownload(record, givenURL: candidate.givenURL) {
-            // Another checksum must not be ignored: the caller would take the file for one that passed it.
+            // Another checksum must not be ignored: the caller would assume that the file passed it.
             if record.checksum != nil, record.checksum != same.checksum {
                 return .idConflict(load(same), differs: [.checksum])
             }
@@ -64,7 +64,7 @@ extension StoreWorker {
         return result
     }
 
-    /// What a start that names an existing download finds.
+    /// The outcome of a start that names an existing download.
     private func join(_ existing: DownloadRecord) throws(StoreError) -> StartOutcome {
         let loaded = load(existing)
         if existing.state.isFinal || loaded.ownership == .own { return .existing(loaded) }
@@ -118,7 +118,7 @@ extension StoreWorker {
                             mayAdopt(record, filter.knownDirectories, &unknown)
                         else { continue }
                         let loaded = load(record)
-                        // A damaged one may read otherwise than it is stored.
+                        // A damaged record may be shown differently than it is stored.
                         guard filter.states.contains(loaded.record.state),
                             let taken = try takeOver(loaded, from: record.owner)
                         else { continue }
@@ -132,9 +132,9 @@ extension StoreWorker {
         return .adopted(adopted, isComplete: unknown.isEmpty)
     }
 
-    /// True when all its paths are known to lie where files may lie.
+    /// True if all its paths are known to be where files may be.
     ///
-    /// - Parameter unknown: gets the directories that have to be looked at to tell.
+    /// - Parameter unknown: receives the directories that must be checked first.
     private func mayAdopt(_ record: DownloadRecord, _ known: [String: Bool], _ unknown: inout Set<String>) -> Bool {
         if scope.isAnywhere { return true }
         guard record.path(outside: scope) == nil else { return false }
@@ -145,7 +145,7 @@ extension StoreWorker {
         return new.isEmpty
     }
 
-    /// The stored states, and reasons among them, that read as what the filter asks for once nobody works on them.
+    /// The stored states and reasons that are shown as the requested ones if no running process owns the download.
     private func storedKinds(_ filter: AdoptionFilter) -> [(DownloadState, StateReason?)] {
         var kinds: [(DownloadState, StateReason?)] = []
         for state in DownloadState.allCases {
@@ -163,7 +163,7 @@ extension StoreWorker {
         return kinds
     }
 
-    /// Makes it this session's, stored as it reads; nil when somebody else was faster.
+    /// Makes this session the owner, and stores the state as shown; nil if another process was faster.
     private func takeOver(_ loaded: LoadedRecord, from oldOwner: Int64?) throws(StoreError) -> LoadedRecord? {
         let revision = try withNextRevision { revision throws(StoreError) in
             try table.takeOver(loaded.record, from: oldOwner ?? 0, to: session, revision: revision)

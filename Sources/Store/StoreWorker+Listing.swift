@@ -9,7 +9,7 @@ extension StoreWorker {
             guard parsed.fingerprint == query.fingerprint else { return .cursorExpired }
             cursor = parsed
         }
-        // A cursor of this database never lies in its future: one that does is from a database that was set aside.
+        // A cursor of this database never has a future revision: then it is from a database that was moved aside.
         if let cursor, max(cursor.position, cursor.revision) > revision { return .cursorExpired }
         if let since = query.changedSince { return try listChanges(query, since: since, cursor) }
         let limit = query.limit
@@ -26,7 +26,7 @@ extension StoreWorker {
         return .page(ListPage(records: records, removed: [], next: next, revision: asOf, query: query))
     }
 
-    /// In order of change: what changes while a client pages moves to the end, so it is never missed.
+    /// In order of change: a download that changes while a client pages moves to the end, so it is never missed.
     private func listChanges(_ query: ListQuery, since: Int64, _ cursor: ListCursor?) throws(StoreError) -> StoreOutcome
     {
         let position = max(since, cursor?.position ?? 0)
@@ -58,7 +58,7 @@ extension StoreWorker {
         return .page(page)
     }
 
-    /// The first rows after a sequence that the query means.
+    /// The first rows after a sequence that match the query.
     private func sequences(_ query: ListQuery, after position: Int64, limit: Int) throws(StoreError) -> [Int64] {
         if let ids = query.ids {
             var found: [Int64] = []
@@ -75,7 +75,7 @@ extension StoreWorker {
             return matching
         }
         guard let states = query.states else { return try table.sequences(after: position, limit: limit) }
-        // One index range per stored state and owner, each in order; the few first of each are enough.
+        // One index range per stored state and owner, each in order; the first few rows of each are enough.
         var found: [Int64] = []
         for state in DownloadState.allCases
         where states.contains(state) || (state.isRunning && states.contains(.paused)) {

@@ -3,13 +3,13 @@ internal import Platform
 
 /// Runs operations in transactions.  Isolation: the store thread.
 final class StoreWorker {
-    /// How long a transaction may run before it commits: others wait for its lock.
+    /// How long a transaction may run before it commits, because other processes wait for its lock.
     static let transactionLimitNanoseconds: Int64 = 15_000_000
     static let maxTombstoneCount = 10_000
-    /// Dead sessions' files that one start clears away.
+    /// Maximum number of dead session files that one start deletes.
     static let maxRemovedSessionCount = 1_000
 
-    /// The open database; throws while there is none.
+    /// The open database; throws if there is none.
     var table: RecordTable {
         get throws(StoreError) {
             guard let opened else { throw .indexLost }
@@ -25,14 +25,14 @@ final class StoreWorker {
     private var opened: RecordTable?
     private var files: DatabaseFiles
 
-    // Of the current transaction.
+    // For the current transaction.
     private var deadline: Int64 = 0
     private var revisionAtBegin: Int64 = 0
     private(set) var revision: Int64 = 0
     private var deletedCount = 0
     private var alive: Set<Int64> = []
     private var slots: [Int64: [String: ProgressRecord]] = [:]
-    /// The dead stay dead.
+    /// A dead session stays dead.
     private var dead: Set<Int64>
 
     init(
@@ -53,15 +53,15 @@ final class StoreWorker {
 
     // MARK: Transactions
 
-    /// Does some of the jobs, at least the first, in one transaction; their results, in order.
+    /// Performs some of the jobs, at least the first, in one transaction; returns their results in order.
     ///
-    /// Reads at the front have a transaction of their own, which takes no write lock.
+    /// Reads at the front get their own transaction, which takes no write lock.
     func performTransaction(_ jobs: ArraySlice<StoreJob>) -> [StoreResult] {
         guard let first = jobs.first else { return [] }
         let isRead = first.operation.isRead
         let candidates = isRead ? jobs.prefix { $0.operation.isRead } : jobs
         return tryTransaction(candidates, isRead: isRead) { [self] count, error in
-            // Nothing of it was committed: what was read in memory that is gone may be wrong, and so may the error.
+            // Nothing was committed: data read from truncated memory may be wrong, and so may the error.
             guard opened?.hasLostIndex ?? true || error == .indexLost else {
                 return failure(of: candidates.prefix(count), error)
             }
@@ -70,7 +70,7 @@ final class StoreWorker {
         }
     }
 
-    /// - Parameter failed: gets how many of the jobs were tried, and why nothing came of them.
+    /// - Parameter failed: receives the number of jobs that were tried, and the error.
     private func tryTransaction(
         _ candidates: ArraySlice<StoreJob>, isRead: Bool, failed: (Int, StoreError) -> [StoreResult]
     ) -> [StoreResult] {
@@ -78,12 +78,12 @@ final class StoreWorker {
             try prepareFiles()
             try begin(isRead: isRead)
         } catch {
-            // Each further try might wait the whole busy limit: all of them fail now.
+            // Each further try might wait the whole busy limit, so all of them fail now.
             return failed(candidates.count, error)
         }
         var results: [StoreResult] = []
         var triedCount = 0
-        // What a commit that failed has left, only the next look tells.
+        // If the commit fails, its effect is unknown until the data is read again.
         var isCommitting = false
         do throws(StoreError) {
             for job in candidates {
@@ -106,7 +106,7 @@ final class StoreWorker {
 
     // MARK: Files
 
-    /// Makes the index anew if it was taken or cut; throws when the database itself is gone.
+    /// Builds the index again if it was deleted or truncated; throws if the database itself was.
     private func prepareFiles() throws(StoreError) {
         do throws(StoreError) {
             try checkFiles()
@@ -146,7 +146,7 @@ final class StoreWorker {
         return revision
     }
 
-    /// The next revision if a change succeeds, else none is used.
+    /// The next revision if a change succeeds; otherwise none is used.
     func withNextRevision(_ change: (Int64) throws(StoreError) -> Bool) throws(StoreError) -> Int64? {
         guard try change(revision + 1) else { return nil }
         return nextRevision()
@@ -220,7 +220,7 @@ final class StoreWorker {
     }
 
     private func save(_ record: DownloadRecord) throws(StoreError) -> StoreOutcome {
-        // A canceled one may be kept until its partial is gone.
+        // A canceled download may keep its owner until its partial file is deleted.
         let mayBeOwned = !record.state.isFinal || record.state == .canceled
         let owner = record.owner == nil || !mayBeOwned ? 0 : session
         do throws(StoreError) {
@@ -281,7 +281,7 @@ final class StoreWorker {
 
     // MARK: Owners
 
-    /// Whose a stored owner is, now.
+    /// The current meaning of a stored owner.
     func ownership(_ owner: Int64) -> Ownership {
         if owner == 0 { return .none }
         if owner == session { return .own }
@@ -295,18 +295,18 @@ final class StoreWorker {
         return .dead
     }
 
-    /// True when somebody alive works on it.
+    /// True if a running process owns it.
     func isTended(_ owner: Int64) -> Bool {
         let ownership = ownership(owner)
         return ownership == .own || ownership == .other
     }
 
-    /// How a stored state reads.
+    /// How a stored state is shown.
     func effective(_ state: DownloadState, owner: Int64) -> DownloadState {
         state.isRunning && !isTended(owner) ? .paused : state
     }
 
-    /// A stored record as it reads now.
+    /// A stored record as it is shown now.
     func load(_ stored: DownloadRecord) -> LoadedRecord {
         var record = stored
         let ownership = ownership(stored.owner ?? 0)
@@ -323,7 +323,7 @@ final class StoreWorker {
         return LoadedRecord(record: record, ownership: ownership, ownerYields: yields)
     }
 
-    /// What the owner's slot says of the record's attempt.
+    /// The marks in the owner's slot for the record's attempt.
     private func marks(of record: DownloadRecord) -> ProgressRecord? {
         guard let owner = record.owner else { return nil }
         if let slot = record.slotIndex, let marks = sessions.readSlot(owner, slot),
@@ -339,7 +339,7 @@ final class StoreWorker {
 
     // MARK: Session files
 
-    /// Clears away what dead sessions left, unless a record needs it.
+    /// Deletes the files of dead sessions, unless a record needs them.
     func removeDeadSessions() {
         for number in sessions.numbers().prefix(Self.maxRemovedSessionCount) where number != session {
             try? sessions.removeIfDead(number) { () throws(StoreError) in try isNamed(number) }
@@ -360,7 +360,7 @@ final class StoreWorker {
 }
 
 extension DownloadState {
-    /// Somebody alive has to work on it: queued, active or waiting.
+    /// A running process must work on it: queued, active or waiting.
     var isRunning: Bool {
         switch self {
         case .queued, .active, .waiting: true

@@ -103,7 +103,7 @@ def test_a_file_that_others_may_write_to_is_refused_where_they_can_reach_it(
     launch().call("shutdown")
     launch.state.chmod(0o711)
     if path.exists():
-        assert "others may write" in refused(launch, path)
+        assert "others can write" in refused(launch, path)
 
 
 # Hostile database contents
@@ -349,7 +349,7 @@ def test_a_state_that_is_taken_away_is_noticed_and_said(
     assert str(launch.state) in error.message
     assert host.error("get", id="nosuch").kind == "storageFailure"
     poll(lambda: str(launch.state) in host.stderr, what="the line on standard error")
-    assert host.stderr.count("was removed, replaced or cut") == 1
+    assert host.stderr.count("was deleted, replaced or truncated") == 1
     assert not (work / "b").exists()
     assert host.call("ping") == {}
     host.kill()
