@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what follows from openrpc.json: schema/*.json, and tables of README.md and errors.md.
+"""Writes what follows from openrpc.json: schema/*.json, and tables and codes in README.md and errors.md.
 
 Run it after `towline --print-openrpc > protocol/openrpc.json`. With `--check` it writes nothing, and fails if
 anything would change. Needs nothing but the standard library.
@@ -12,6 +12,7 @@ import copy
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -370,6 +371,16 @@ def errors_table(document: JSON) -> str:
     return table(["code", "kind", "retryable", "meaning", "what a client should do"], rows)
 
 
+def codes_line(document: JSON) -> str:
+    """The codes of requests with their kinds, as one paragraph."""
+    kinds: dict[int, list[str]] = {}
+    for error in sorted(document["x-errors"], key=lambda e: (e["code"] > 0, abs(e["code"]))):
+        kinds.setdefault(error["code"], []).append(f"`{error['kind']}`")
+    minus, fixed = "\N{MINUS SIGN}", "\N{NO-BREAK SPACE}"
+    parts = [fixed.join([str(code), " or ".join(names).replace(" ", fixed)]) for code, names in kinds.items()]
+    return textwrap.fill(", ".join(parts).replace("-", minus) + ".", 120).replace(fixed, " ")
+
+
 def check_names(document: JSON, page: str) -> None:
     """Tables that are written by hand name what the document names, each once and in its order."""
     schemas = document["components"]["schemas"]
@@ -390,6 +401,7 @@ def filled(document: JSON, page: str) -> str:
         "methods": lambda _: methods_table(document),
         "limits": lambda _: limits_table(document),
         "errors": lambda _: errors_table(document),
+        "codes": lambda _: codes_line(document),
         "params": lambda name: params_table(document, name),
         "members": lambda name: members_table(document, name),
     }
