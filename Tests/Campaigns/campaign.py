@@ -1,4 +1,4 @@
-"""What a campaign is: many cases, each made from a seed and a number alone, so that each can be run again."""
+"""What a campaign is: many cases, each made only from a seed and a number, so that each can run again."""
 
 from __future__ import annotations
 
@@ -17,59 +17,59 @@ TOP = Path(__file__).resolve().parents[2]
 
 @dataclass
 class Result:
-    """What one case came to."""
+    """The result of one case."""
 
-    #: What was wrong, a sentence each; empty: every promise held.
+    #: What was wrong, one sentence each; empty if every promise held.
     failures: list[str] = field(default_factory=list)
     #: Bytes that the server had to send again after the fault of this case.
     refetched_bytes: int = 0
-    #: How often what happened, added up over the cases: outcomes, faults that took effect, states looked at.
+    #: How often what happened: outcomes, faults that took effect, states checked. Added up over the cases.
     counts: Counter[str] = field(default_factory=Counter)
-    #: What the machine lacks for this case, by name; such a case is counted as skipped.
+    #: What the machine lacks for this case; such a case counts as skipped.
     lacks: str | None = None
-    #: How large the input of a failure is; those that have a size are told again, smallest first.
+    #: The size of a failure's input, if it has one; at the end such failures are listed by size.
     size: int | None = None
 
 
 class Campaign(abc.ABC):
-    """One kind of cases. Made once in each worker process, which calls `run` for one case after the other."""
+    """One kind of cases. Each worker process makes one object and calls `run` for case after case."""
 
-    #: As in ``--campaign NAME``.
+    #: The NAME of ``--campaign NAME``.
     name: str
     #: What it proves, in one sentence.
     about: str
     #: Cases in the default run of the tests.
     slice_cases: int
-    #: Cases after which the campaign counts as whole.
+    #: Cases after which the campaign counts as complete.
     whole_cases: int
 
     def __init__(self, binary: Path, work: Path) -> None:
         self.binary = binary
-        #: A folder of this worker's own; `run` leaves it as it likes.
+        #: A folder of this worker alone; `run` need not clean it up.
         self.work = work
 
     @classmethod
     def lacks(cls) -> str | None:
-        """What the machine lacks for all of the campaign (FUSE, root, strace …), by name."""
+        """What the machine lacks for the whole campaign (FUSE, root, strace …), or None."""
         return None
 
     def open(self) -> None:  # noqa: B027
-        """Makes what all cases of this worker share: servers, images."""
+        """Creates what all cases of this worker share: servers, images."""
 
     def close(self) -> None:  # noqa: B027
         """Ends what `open` made."""
 
     @abc.abstractmethod
     def run(self, index: int, random: Random, folder: Path) -> Result:
-        """Runs case `index`; `random` depends on seed, name and index alone, `folder` is new and empty.
+        """Runs case `index`. `random` depends only on seed, name and index; `folder` is new and empty.
 
-        An exception counts as a failure of the case. The folder is kept when the case fails.
+        An exception counts as a failure. The folder of a failed case is kept.
         """
 
 
 @dataclass
 class Totals:
-    """What all runs of one campaign came to, over sessions; kept in a file so that a campaign can go on."""
+    """The totals of all runs of one campaign; stored in a file so that later runs can continue."""
 
     cases: int = 0
     failed: int = 0
@@ -78,7 +78,7 @@ class Totals:
     counts: dict[str, int] = field(default_factory=dict)
     #: The next case of each seed.
     next_case: dict[str, int] = field(default_factory=dict)
-    #: The commits that the cases ran on, with how many.
+    #: How many cases ran on which commit.
     commits: dict[str, int] = field(default_factory=dict)
 
     def add(self, result: Result) -> None:
@@ -92,16 +92,16 @@ class Totals:
             self.counts[name] = self.counts.get(name, 0) + count
 
     def text(self) -> str:
-        """One line for people."""
+        """One line for human readers."""
         parts = [f"{self.cases} cases", f"{self.failed} failed"]
-        parts += [f"{count} skipped for want of {name}" for name, count in sorted(self.skipped.items())]
+        parts += [f"{count} skipped without {name}" for name, count in sorted(self.skipped.items())]
         parts.append(f"at most {self.worst_refetched_bytes:,} bytes fetched again")
         parts += [f"{name} {count:,}" for name, count in sorted(self.counts.items())]
         return ", ".join(parts)
 
 
 class TotalsFile:
-    """The totals of one campaign as JSON; replaced whole, so that a kill loses at most the last seconds."""
+    """The totals of one campaign as JSON; replaced atomically, so that a kill loses only the last seconds."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.path = folder / f"{name}.json"
@@ -117,7 +117,7 @@ class TotalsFile:
 
 
 def commit_name() -> str:
-    """The commit that is checked out, with a `+` if files were changed since."""
+    """The commit that is checked out, with a `+` if source files have changed since."""
     git = ["git", "-C", str(TOP)]
     head = subprocess.run([*git, "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True)
     if head.returncode != 0:
@@ -127,7 +127,7 @@ def commit_name() -> str:
 
 
 class Clock:
-    """How long a run may go on."""
+    """The time limit of a run."""
 
     def __init__(self, minutes: float | None) -> None:
         self._deadline = None if minutes is None else time.monotonic() + minutes * 60

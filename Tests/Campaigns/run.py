@@ -1,7 +1,7 @@
-"""Runs campaigns: a slice of each (the default of the tests), or one for some minutes, going on where it was.
+"""Runs campaigns: the first cases of each (as the tests do by default), or more of one, from where it ended.
 
-run.py                                        the slice of every campaign
-run.py --campaign lies --minutes 30 --seed 7  goes on with that seed's next case, adds up in totals/
+run.py                                        the first cases of every campaign
+run.py --campaign lies --minutes 30 --seed 7  continues with the next case of that seed, adds to totals/
 run.py --campaign lies --seed 7 --case 1234   one case again
 """
 
@@ -28,7 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "Acceptance")]
 
 from campaign import TOP, Campaign, Clock, Result, Totals, TotalsFile, commit_name  # noqa: E402
 
-#: Campaign → the module of this folder that has it, as `campaign_class`.
+#: Campaign → its module in this folder, which defines `campaign_class`.
 MODULES = {
     "lies": "lies.campaign_lies",
     "kills": "kills.campaign_kills",
@@ -41,7 +41,7 @@ SAVE_EVERY_SECONDS = 10
 SLICE_SEED = 1
 
 _worker: Campaign | None = None
-#: Why this process has none.
+#: Why this process could not make its campaign.
 _worker_failure = ""
 
 
@@ -55,7 +55,7 @@ def available() -> list[str]:
 
 
 def begin_worker(name: str, binary: Path, work: Path) -> None:
-    """In each worker process, once."""
+    """Runs once in each worker process."""
     global _worker, _worker_failure
     try:
         folder = work / f"worker-{os.getpid()}"
@@ -63,7 +63,8 @@ def begin_worker(name: str, binary: Path, work: Path) -> None:
         worker = load(name)(binary, folder)
         worker.open()
     except Exception:
-        # The pool would put another in the place of one that ends, for ever: the cases say it.
+        # The pool would replace a worker that exits again and again, so each case reports the failure
+        # instead.
         _worker_failure = traceback.format_exc(limit=8)
     else:
         _worker = worker
@@ -73,7 +74,7 @@ def begin_worker(name: str, binary: Path, work: Path) -> None:
 def run_case(task: tuple[str, int, Path]) -> tuple[int, Result]:
     seed, index, kept = task
     if _worker is None:
-        return index, Result(failures=[f"the worker could not begin: {_worker_failure}"])
+        return index, Result(failures=[f"the worker could not start: {_worker_failure}"])
     folder = _worker.work / f"case-{index}"
     folder.mkdir()
     try:
@@ -99,7 +100,7 @@ def tasks(
 
 
 class Run:
-    """One run of one campaign: its cases, and what they add to the totals."""
+    """One run of one campaign."""
 
     def __init__(self, options: argparse.Namespace, name: str, kept: Path) -> None:
         self.options, self.name, self.kept = options, name, kept
@@ -119,7 +120,7 @@ class Run:
         return self.file.load().next_case.get(self.options.seed, 0), count
 
     def go(self, work: Path) -> bool:
-        """True when nothing failed."""
+        """Runs the cases; true if nothing failed."""
         campaign = load(self.name)
         print(f"{self.name}: {campaign.about}", flush=True)
         if (lacking := campaign.lacks()) is not None:
@@ -136,7 +137,8 @@ class Run:
         arguments = (self.name, self.options.binary, work)
         with multiprocessing.get_context("fork").Pool(jobs, begin_worker, arguments) as pool:
             clock = Clock(self.options.minutes)
-            # In order and a few ahead only, so that "the next case" has no holes behind it.
+            # Results arrive in order, and only a few cases run ahead, so that all cases before `next_case`
+            # are done.
             limit = threading.Semaphore(jobs * 4)
             is_ending = threading.Event()
 
@@ -148,7 +150,7 @@ class Run:
                     yield task
 
             def let_go() -> None:
-                # The pool's own thread must not wait for leave to go on when the pool is to end.
+                # The pool's thread must not block in `paced` when the pool ends.
                 is_ending.set()
                 limit.release()
 
@@ -174,7 +176,7 @@ class Run:
         if self.file is not None:
             total = self.file.load()
             print(
-                f"{self.name}: in all so far: {total.text()}; whole after {campaign.whole_cases}", flush=True
+                f"{self.name}: in all runs: {total.text()}; complete after {campaign.whole_cases}", flush=True
             )
         return self.here.failed == 0
 
@@ -184,7 +186,7 @@ class Run:
         if result.failures:
             again = f"Tests/run --campaign {self.name} --seed {self.options.seed} --case {index}"
             print(
-                f"  again: {again}\n  kept: {self.kept}/{self.name}-{self.options.seed}-{index}", flush=True
+                f"  again: {again}\n  files: {self.kept}/{self.name}-{self.options.seed}-{index}", flush=True
             )
 
         if result.failures and result.size is not None:
@@ -192,7 +194,7 @@ class Run:
 
     def tell_smallest_first(self) -> None:
         if len(self.sized) > 1:
-            print(f"{self.name}: what failed, smallest first:")
+            print(f"{self.name}: failures, smallest first:")
         for _, index, text in sorted(self.sized) if len(self.sized) > 1 else ():
             print(f"  case {index}: {text}", flush=True)
 
@@ -216,15 +218,15 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--campaign", choices=sorted(MODULES), help="one campaign instead of a slice of each")
-    parser.add_argument("--minutes", type=float, help="how long to go on")
+    parser.add_argument("--campaign", choices=sorted(MODULES), help="only this campaign")
+    parser.add_argument("--minutes", type=float, help="how long to run")
     parser.add_argument("--cases", type=int, help="how many cases to run")
     parser.add_argument(
         "--seed", default=str(SLICE_SEED), help="what the cases are made from (default %(default)s)"
     )
-    parser.add_argument("--case", type=int, help="run that one case again")
+    parser.add_argument("--case", type=int, help="run only this case, again")
     parser.add_argument("--jobs", type=int, default=max(1, os.cpu_count() or 1), help="cases at once")
-    parser.add_argument("--totals", type=Path, default=HERE / "totals", help="folder where campaigns add up")
+    parser.add_argument("--totals", type=Path, default=HERE / "totals", help="folder of the totals")
     parser.add_argument("--binary", type=Path, default=os.environ.get("TOWLINE"), help="default: $TOWLINE")
     options = parser.parse_args()
     if options.case is not None and options.campaign is None:
@@ -236,8 +238,8 @@ def parse() -> argparse.Namespace:
 
 
 def end(number: int, frame: object) -> None:
-    """Ends as after an exception, so that what was made outside our folders goes too; workers inherit it."""
-    # A second one would end the tidying up.
+    """Exits as after an exception, to clean up outside our folders too; workers inherit this."""
+    # A second signal would stop the cleanup.
     signal.signal(number, signal.SIG_IGN)
     sys.exit(128 + number)
 

@@ -1,31 +1,30 @@
-"""Fault loops: every system call on files, of the data and of the state, fails once, or from then on.
+"""Faults: every system call on data files and state files fails, once or always from then on.
 
-A case is one point of a fixed, shuffled list (points.py: 18 scenarios by side by call by n-th by errno by
-once or for ever): a service that runs its scenario (start, several at once, pause, cancel, remove, update,
-taking over what a killed process left, a damaged database, the end …) under a preloaded library (shim.c) in
-which that call fails. The calls are counted over all threads; those on data files and on the state
-directory are told apart. The library makes a failed flush lose what it was to flush, and a full disk take
-half of a write first. Then the fault ends: the disks are well again under the running service, or it is
-killed, or told to go, and another one starts. In the end everything has to come to its end. The seed
-chooses the contents and how the fault ends.
+A case is one point of a fixed, shuffled list (points.py): scenario, side (data or state), call, n-th call,
+errno, once or always. The service runs the scenario (start, several at once, pause, cancel, remove, update,
+taking over downloads of a killed process, a damaged database, the exit …) under a preloaded library
+(shim.c) that makes this call fail. Calls are counted over all threads, separately for data and state. A
+failed flush loses the data that it should have flushed; a full disk first takes half of a write. Then the
+fault ends: the disks work again under the running service, or the service is killed or told to exit, and
+another one starts. Then every download must finish. The seed chooses the contents and how the fault ends.
 
-What must hold: no death but a refusal to start (70, 73 or 74, with a word why) and no silence; requests
-answered, or refused with a kind for it; nothing but the whole file under a final name, flushed before it
-was renamed, its directory after; for a fault of the data that stays, the kind and errno in the state, and
-`waiting`, `diskFull` with all bytes held for a full disk; whatever was answered or told as completed still
-so after the process has ended; after the repair the same `start` completes with the right bytes, fetches
-nothing again that the service said it held (1 MiB after a kill), leaves no partial behind, and a sound
-database in its place.
+What must hold: the service never exits, except that it may refuse to start (70, 73 or 74, with a message),
+and never stops answering; requests are answered, or refused with a suitable kind; a final name holds only the
+whole file, flushed before it was renamed, and its directory flushed afterwards; a permanent data fault is
+reported by kind and errno, a full disk as `waiting`, `diskFull` with all received bytes kept; what an answer
+or event promised still holds after the exit; after the repair the same `start` completes with the right
+bytes, fetches again nothing that the service reported as received (1 MiB after a kill), and leaves no partial
+file and a sound database.
 
-Besides there are cases with real faults (disks.py): tmpfs and ext4 that are full, also of the state, until
-there is room again; a disk that becomes read-only; limits of descriptors and of file sizes; a directory
-that is deleted or moved away; a partial that somebody deletes or replaces; disks that hang: a pause is
-answered within 1 s, an end takes at most 1.5 s (and what a busy machine adds), other volumes go on.
+Other cases have real faults (disks.py): tmpfs and ext4 that are full, also for the state, until there is
+space again; a disk that becomes read-only; limits on descriptors and file sizes; a directory that is deleted
+or moved away; a partial file that is deleted or replaced; disks that hang: a pause is answered within 1 s, an
+exit takes at most 1.5 s (plus what a busy machine adds), and downloads to other volumes continue.
 
-Not covered: locks that fail for ever (they are waited for, ten seconds each); access, statfs, statx and the
-reading of directories (asked beside the way; a failure means "not known"); pages of the database's shared
+Not covered: locks that always fail (the service waits ten seconds for each); access, statfs, statx and
+reading of directories (only side information; a failure means "not known"); pages of the database's shared
 memory. Flushes are not really made (a kill loses nothing that the kernel has), so that a case takes little
-more than its waits.
+longer than its waits.
 """
 
 from __future__ import annotations
@@ -42,16 +41,14 @@ from .points import POINTS, Point
 from .shim import build
 from .stages import run_point
 
-#: Points, and names of `DISKS`; in an order in which every stretch has some of all.
+#: Points and names of `DISKS`, shuffled so that every range of cases has some of all.
 CASES: list[Point | str] = [*POINTS, *(name for name, (_, count) in DISKS.items() for _ in range(count))]
 Random("faults").shuffle(CASES)
 
 
 class Faults(Campaign):
     name = "faults"
-    about = (
-        "whatever system call fails, nothing crashes, nothing false is told, and all is well after the repair"
-    )
+    about = "whatever system call fails, the service neither crashes nor reports wrong things, and recovers"
     slice_cases = 120
     whole_cases = len(CASES)
 

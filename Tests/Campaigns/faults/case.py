@@ -1,4 +1,4 @@
-"""One case: a service under the library, what it was asked and has answered, and what must hold of that."""
+"""One case: a service under the library, its requests and answers, and the checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from towline_client import JSON, RPCError, Timeout, Towline, clean_environment
 from .shim import DATA, Shim
 
 RETRY = {"maxAttempts": 2, "initialDelayMs": 5, "maxDelayMs": 10}
-#: What a service may answer a request with while its disks fail.
+#: Error kinds that a service may answer with while its disks fail.
 ALLOWED_ERRORS = {
     "storageFailure",
     "permissionDenied",
@@ -28,7 +28,7 @@ ALLOWED_ERRORS = {
     "lockedElsewhere",
     "destinationConflict",
 }
-#: Exit statuses of a service that cannot begin: see the table in protocol/README.md.
+#: Exit statuses of a service that cannot start: see the table in protocol/README.md.
 REFUSALS = (70, 73, 74)
 ANSWER_SECONDS = 15.0
 SETTLE_MS = 3_000
@@ -43,25 +43,25 @@ class File:
     id: str
     data: bytes
     params: JSON
-    #: Where the whole file must be found in the end; for names that the service chooses, as it says.
+    #: Where the whole file must be in the end; updated if the service chooses the name.
     path: Path
-    #: What stood at the path before, which may go on standing there.
+    #: The earlier content at this path, which may stay there.
     old: bytes | None = None
     gate: threading.Event | None = None
     held_after: int = 0
-    #: What answers have promised: exists, paused, canceled, removed, completed; and metadata.
+    #: What answers have promised: exists, paused, canceled, removed, completed; and the metadata.
     promises: dict[str, Any] = field(default_factory=dict)
-    #: The file goes before its record does: a refused removal may have deleted it.
+    #: `remove` deletes the file before the record, so a refused `remove` may have deleted it.
     is_removal_asked: bool = False
-    #: The most bytes that the service has said it holds, by attempt.
+    #: The largest number of received bytes that the service has reported.
     told_bytes: int = 0
-    #: What the service held, and the requests it had made, as the fault ended.
+    #: Received bytes, and requests to the server, when the fault ended.
     held_bytes: int = 0
     seen_requests: int = 0
 
 
 class Case:
-    """The world of one case: folders, server resources, the service, and the failures found."""
+    """The environment of one case: folders, server resources, the service, and the failures found."""
 
     def __init__(
         self, binary: Path, library: Path, server: ScriptedServer, folder: Path, random: Random, prefix: str
@@ -78,10 +78,10 @@ class Case:
         self.failures: list[str] = []
         self.counts: Counter[str] = Counter()
         self.refetched_bytes = 0
-        #: Arms the fault; set by the campaign, called by the scenario.
+        #: Starts the fault; set by the campaign, called by the scenario.
         self.arm = lambda: None
 
-    # The world
+    # Environment
 
     def add(
         self,
@@ -96,7 +96,7 @@ class Case:
         path: Path | None = None,
         **params: Any,
     ) -> File:
-        """A resource of the server and the parameters of its download."""
+        """Adds a resource to the server, with the parameters of its download."""
         data = content(self.random.randrange(2**32), size)
         url = f"/{self.prefix}/{name}"
         gate = threading.Event() if held_after else None
@@ -120,7 +120,7 @@ class Case:
                 file.gate.set()
 
     def launch(self, *args: str) -> bool:
-        """Starts a service; false when it refuses to serve, as it may while its state's disk fails."""
+        """Starts a service; false if it refuses, which is allowed while the disk of the state fails."""
         self.host = Towline(
             self.binary,
             ["--state-dir", str(self.state), *args],
@@ -139,16 +139,16 @@ class Case:
         try:
             status = host.wait_exit(EXIT_SECONDS)
         except Timeout:
-            self.fail("the service neither serves nor ends")
+            self.fail("the service neither answers nor exits")
             host.kill()
         else:
             self.counts[f"refused to start with {status}"] += 1
             if status not in REFUSALS:
-                self.fail(f"the service ended with {status}; stderr: {host.stderr[-800:]}")
+                self.fail(f"the service exited with {status}; stderr: {host.stderr[-800:]}")
             elif not host.stderr.strip():
-                self.fail(f"the service ended with {status} without a word")
+                self.fail(f"the service exited with {status} without a message")
             if self.shim.fired == 0:
-                self.fail(f"the service did not start, and no fault had struck; stderr: {host.stderr[-800:]}")
+                self.fail(f"the service did not start, although nothing had failed: {host.stderr[-800:]}")
         self.host = None
         return False
 
@@ -162,7 +162,7 @@ class Case:
     # Requests
 
     def ask(self, method: str, file: File, /, **params: Any) -> JSON | None:
-        """Sends a request that may be refused by a failing disk; notes what a good answer promises."""
+        """Sends a request that a failing disk may refuse; notes what a successful answer promises."""
         host = self._host()
         file.is_removal_asked |= method == "remove"
         try:
@@ -185,7 +185,7 @@ class Case:
 
     @staticmethod
     def _note_doubt(method: str, file: File) -> None:
-        """What could not be recorded for certain may have been all the same."""
+        """A refused change may still have been recorded, so the promises that it affects no longer hold."""
         doubted = {"resume": ["paused"], "update": ["metadata"], "remove": list(file.promises)}
         for name in doubted.get(method, []):
             file.promises.pop(name, None)
@@ -220,17 +220,17 @@ class Case:
         return self.ask("start", file, **file.params) is not None
 
     def _explain_silence(self, what: str, error: Exception) -> None:
-        """An answer that does not come is a death or a hang: neither may be."""
+        """A missing answer means that the service has exited or hangs; both are failures."""
         host = self._host()
         status = host.process.poll()
         if status is None:
             self.fail(f"no answer to {what}: {str(error)[:600]}")
         else:
-            self.fail(f"the service ended with {status} at {what}; stderr: {host.stderr[-800:]}")
+            self.fail(f"the service exited with {status} at {what}; stderr: {host.stderr[-800:]}")
         raise Over
 
     def settle(self, files: Sequence[File] | None = None) -> None:
-        """Waits until downloads move no more; under a fault not all do."""
+        """Waits until downloads have settled; under a fault some do not."""
         host = self._host()
         for file in files if files is not None else list(self.files.values()):
             if not file.promises.get("exists") or file.promises.get("removed"):
@@ -250,7 +250,7 @@ class Case:
             self._note_download(answer["download"])
 
     def wait_held(self, file: File) -> None:
-        """Waits until a held download has what it can get, or has met the fault."""
+        """Waits until a held download has received what it can, or has met the fault."""
         host = self._host()
         with contextlib.suppress(Timeout):
             host.wait_event(
@@ -270,7 +270,7 @@ class Case:
             )
 
     def get(self, file: File) -> JSON | None:
-        """The download as the service tells it now; None when it cannot be told."""
+        """The download as the service reports it now, or None."""
         try:
             download: JSON = self._host().call("get", id=file.id, timeout=ANSWER_SECONDS)["download"]
         except RPCError as error:
@@ -286,7 +286,7 @@ class Case:
     # What must hold
 
     def hear(self) -> None:
-        """Takes in what events have told."""
+        """Reads what events have reported."""
         for host in self.hosts:
             for event in host.events:
                 params = event["params"]
@@ -305,11 +305,11 @@ class Case:
             self._note_download(download)
 
     def check_names(self) -> None:
-        """No final name may hold anything but the whole file, or what stood there before."""
+        """A final name may hold only the whole file or the earlier content."""
         for file in self.files.values():
             if not file.path.exists():
                 if file.promises.get("completed") and not file.is_removal_asked:
-                    self.fail(f"{file.id} is said to be completed, and there is no {file.path.name}")
+                    self.fail(f"{file.id} was reported as completed, but there is no {file.path.name}")
                 continue
             held = file.path.read_bytes()
             if held == file.data or (held == file.old and not file.promises.get("completed")):
@@ -317,7 +317,7 @@ class Case:
             self.fail(f"{file.path.name} holds {len(held)} bytes that are neither the old nor the new file")
 
     def check_flushed(self) -> None:
-        """Each file that has its final name was flushed after its last write, and so was its directory."""
+        """Each file was flushed after its last write, and its directory after the rename."""
         if not self.shim.is_log_whole:
             self.fail("the log of the library was too short")
             return
@@ -338,19 +338,19 @@ class Case:
             elif entry.call == "rename" and not entry.error:
                 renamed.add(entry.inode)
                 if dirty.get(entry.inode):
-                    self.fail("a file was given its name before it was flushed")
+                    self.fail("a file was renamed before it was flushed")
         for file in self.files.values():
             if not file.promises.get("completed") or file.promises.get("removed"):
                 continue
             if file.path.exists() and file.path.stat().st_ino in renamed:
-                self.fail(f"{file.id} is said to be completed, and its directory was not flushed")
+                self.fail(f"{file.id} was reported as completed, but its directory was not flushed")
 
     @property
     def data_inode(self) -> int:
         return self.data.stat().st_ino
 
     def check_promises(self) -> None:
-        """After a kill: everything that was answered is still so."""
+        """After a restart, everything that was answered still holds."""
         for file in self.files.values():
             promises = file.promises
             try:
@@ -359,34 +359,34 @@ class Case:
                 if error.kind != "downloadNotFound":
                     self.fail(f"get after the repair was answered with {error.error}")
                 elif set(promises) - {"removed"}:
-                    self.fail(f"{file.id} was promised {promises} and is not known any more")
+                    self.fail(f"{file.id} was promised {promises}, but is unknown now")
                 continue
             if promises.get("removed"):
-                self.fail(f"{file.id} was removed, and is there again as {download['state']}")
+                self.fail(f"{file.id} was removed, but exists again as {download['state']}")
                 continue
             state, reason = download["state"], download["reason"]
             if promises.get("completed") and state != "completed":
-                self.fail(f"{file.id} was said to be completed, and reads {state}/{reason}")
+                self.fail(f"{file.id} was reported as completed, but is {state}/{reason}")
             if promises.get("canceled") and state != "canceled":
-                self.fail(f"{file.id} was said to be canceled, and reads {state}/{reason}")
+                self.fail(f"{file.id} was reported as canceled, but is {state}/{reason}")
             if promises.get("paused") and (state, reason) not in (("paused", "user"), ("failed", None)):
-                self.fail(f"{file.id} was said to be paused, and reads {state}/{reason}")
+                self.fail(f"{file.id} was reported as paused, but is {state}/{reason}")
             if "metadata" in promises and download["metadata"] != promises["metadata"]:
-                self.fail(f"{file.id} was given {promises['metadata']}, and has {download['metadata']}")
+                self.fail(f"{file.id} was given {promises['metadata']}, but has {download['metadata']}")
 
     def finish_all(self) -> None:
-        """After the repair everything that is not over by command goes to its end."""
+        """After the repair, finishes every download that was not canceled or removed."""
         self.open_gates()
         host = self._host()
         for file in self.files.values():
             if file.promises.get("removed") or file.promises.get("canceled"):
                 continue
             try:
-                # The same start finds what there is, and makes it where an earlier start was refused.
+                # The same start finds the existing download, or creates it if an earlier start was refused.
                 host.call("start", timeout=ANSWER_SECONDS, **file.params)
             except RPCError as error:
                 if error.kind == "destinationConflict" and file.path.exists():
-                    # The damaged database has forgotten the download that made it.
+                    # The damaged database no longer has the download that made this file.
                     self.counts["finished by a forgotten record"] += 1
                     continue
                 self.fail(f"start of {file.id} after the repair was answered with {error.error}")
@@ -422,7 +422,7 @@ class Case:
         self.counts["finished after the repair"] += 1
 
     def check_database(self) -> None:
-        """SQLite finds nothing wrong with what was left."""
+        """SQLite must find no error in the database."""
         path = self.state / "towline.db"
         if not path.exists():
             return
@@ -445,4 +445,4 @@ class Case:
 
 
 class Over(Exception):
-    """The service is gone or mute: nothing more can be looked at."""
+    """The service has exited or does not answer: nothing more can be checked."""

@@ -1,4 +1,4 @@
-"""Disks that are really full, read-only, gone or slow, and limits that are really set."""
+"""Disks that are really full, read-only, missing or slow, and real resource limits."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from .case import Case, File, Over
 from .scenarios import PIECE, leave
 from .shim import DATA, DELAY, STATE
 
-#: A wait for a full disk is looked at again after ten seconds; this is as long as a case waits for it.
+#: A download that waits for disk space checks again every ten seconds; a case waits this long for it.
 ROOM_SECONDS = 20.0
-#: What a pause may take on a disk that hangs, on a machine that is busy with other things.
+#: The longest that a pause may take on a disk that hangs, on a busy machine.
 PAUSE_SECONDS = 1.0
-#: What a start may take behind one on a disk that hangs: the limit of a look, ten seconds, and some more.
+#: The longest that a start may take behind one on a hanging disk: its limit of ten seconds, and some more.
 START_SECONDS = 13.0
-#: What an end may take: 1.5 s, and what a busy machine adds.
+#: The longest that an exit may take: 1.5 s, and what a busy machine adds.
 END_SECONDS = 2.5
 
 
 class Lacking(Exception):
-    """The machine has not what the case needs."""
+    """The machine lacks what the case needs."""
 
 
 @contextlib.contextmanager
 def mounted(path: Path, *options: str, source: str = "tmpfs") -> Iterator[None]:
-    """A file system of its own at that path."""
+    """A separate file system at this path."""
     done = subprocess.run(["mount", *options, source, str(path)], capture_output=True, text=True)
     if done.returncode != 0:
         raise Lacking("the right to mount file systems")
@@ -62,7 +62,7 @@ def small_disk(case: Case, kind: str, path: Path, mebibytes: int) -> contextlib.
 
 
 def fill(path: Path, room: int) -> Path:
-    """Takes all the room of a disk but some bytes."""
+    """Fills the disk, but leaves `room` bytes free."""
     hog = path / "hog"
     with hog.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
@@ -76,7 +76,7 @@ def fill(path: Path, room: int) -> Path:
 def wait_told(
     case: Case, file: File, is_it: Callable[[JSON], bool], what: str, seconds: float = 15.0
 ) -> JSON:
-    """Waits until `get` tells what it should."""
+    """Waits until `get` reports the expected download."""
     deadline = time.monotonic() + seconds
     while True:
         download = case.get(file)
@@ -93,7 +93,7 @@ def is_full(download: JSON) -> bool:
 
 
 def _full(case: Case, kind: str, by_itself: bool) -> None:
-    """Downloads of unknown and of known length on a disk that fills up; one on another disk goes on."""
+    """Downloads of unknown and known length on a disk that fills up; one on another disk continues."""
     other = case.folder / "other"
     other.mkdir()
     with small_disk(case, kind, case.data, 8), mounted(other, "-t", "tmpfs"):
@@ -104,14 +104,14 @@ def _full(case: Case, kind: str, by_itself: bool) -> None:
         case.launch()
         for file in (big, known, elsewhere):
             case.start(file)
-        told = [wait_told(case, file, is_full, "waiting for room") for file in (big, known)]
+        told = [wait_told(case, file, is_full, "waiting for space") for file in (big, known)]
         for download in told:
             if download and (download["error"] or {}).get("errno") != errno.ENOSPC:
-                case.fail(f"a full disk is told as {download['error']}")
+                case.fail(f"a full disk is reported as {download['error']}")
         wait_told(case, elsewhere, lambda d: d["state"] == "completed", "completed on the other disk")
         late = case.add("late", 6 * PIECE)
         case.start(late)
-        wait_told(case, late, is_full, "waiting for room")
+        wait_told(case, late, is_full, "waiting for space")
         case.check_names()
         for file, download in zip((big, known), told):
             file.held_bytes = download.get("receivedBytes", 0)
@@ -131,7 +131,7 @@ def _check_kept(case: Case, files: tuple[File, ...]) -> None:
         for request in later[:1]:
             count = resume_start(file.held_bytes) - request.range_start
             if count > 0:
-                case.fail(f"{file.id}: {count} bytes that were kept on the full disk are fetched again")
+                case.fail(f"{file.id}: {count} bytes that were kept on the full disk were fetched again")
                 case.refetched_bytes = max(case.refetched_bytes, count)
 
 
@@ -148,7 +148,7 @@ def full_until_room(case: Case) -> None:
 
 
 def full_state(case: Case) -> None:
-    """The state's disk is full: what runs goes on, what cannot be recorded is refused, later all is."""
+    """The disk of the state is full: active downloads continue, what cannot be recorded is refused."""
     case.state.mkdir()
     with mounted(case.state, "-t", "tmpfs", "-o", "size=2m,mode=700"):
         file = case.add("f", 4 * PIECE, held_after=2 * PIECE)
@@ -158,7 +158,7 @@ def full_state(case: Case) -> None:
         case.wait_held(file)
         hog = fill(case.state, 0)
         count = 0
-        # The log may have room for some more.
+        # The log may have space for a few more.
         while count < 300 and case.ask("update", file, id=file.id, metadata={"n": count}) is not None:
             count += 1
         if count == 300:
@@ -197,7 +197,7 @@ def read_only(case: Case) -> None:
 
 
 def _remount(path: Path, mode: str) -> None:
-    # Descriptors are closed beside the answer.
+    # The service closes descriptors in the background.
     for _ in range(100):
         done = subprocess.run(["mount", "-o", f"remount,{mode}", str(path)], capture_output=True, text=True)
         if done.returncode == 0:
@@ -207,7 +207,7 @@ def _remount(path: Path, mode: str) -> None:
 
 
 def few_descriptors(case: Case) -> None:
-    """No descriptor is left to open a file with, or to connect with."""
+    """No descriptor is free to open a file or to connect."""
     file, late = case.add("f", 3 * PIECE), case.add("g", PIECE)
     head = threading.Event()
     case.server.resources[f"/{case.prefix}/f"].default = Behaviour(hold_head=head)
@@ -225,7 +225,7 @@ def few_descriptors(case: Case) -> None:
     for one in (file, late):
         if not one.promises.get("exists"):
             continue
-        # The first try of one that has its connection fails at the file, all others at the connection.
+        # The download with a connection fails first at the file; all other tries fail at the connection.
         download = wait_told(
             case, one, lambda d: d["state"] in ("waiting", "failed"), "waiting for a descriptor"
         )
@@ -233,7 +233,7 @@ def few_descriptors(case: Case) -> None:
         if (error.get("kind"), error.get("errno")) not in (("io", errno.EMFILE), ("connect", errno.EMFILE)):
             case.fail(f"{one.id} has {error} when no descriptor is free")
         if download and download["state"] == "failed":
-            case.fail(f"{one.id} has failed for want of a descriptor instead of waiting for one")
+            case.fail(f"{one.id} has failed instead of waiting for a descriptor")
     case.check_names()
     resource.prlimit(process, resource.RLIMIT_NOFILE, limits)
     case.server.resources[f"/{case.prefix}/f"].default = Behaviour()
@@ -254,7 +254,7 @@ def file_size(case: Case) -> None:
     download = case.get(file)
     told = download and (download["state"], (download["error"] or {}).get("kind"))
     if told != ("failed", "fileTooLarge"):
-        case.fail(f"with a limit of 1 MiB a file of 2 MiB is {told}")
+        case.fail(f"with a limit of 1 MiB, a file of 2 MiB is {told}")
     case.check_names()
     resource.prlimit(process, resource.RLIMIT_FSIZE, limits)
     case.finish_all()
@@ -262,7 +262,7 @@ def file_size(case: Case) -> None:
 
 
 def directory_deleted(case: Case) -> None:
-    """The directory goes with all that is in it, and comes back empty."""
+    """The directory is deleted with all its files, and created again."""
     file = _halfway(case)
     shutil.rmtree(case.data)
     case.open_gates()
@@ -304,7 +304,7 @@ def _halfway(case: Case) -> File:
 
 
 def partial_deleted(case: Case) -> None:
-    """Somebody deletes the partial, or puts another file in its place."""
+    """Somebody deletes the partial file, or puts another file in its place."""
     _halfway(case)
     partial = case.data / "f.towline"
     partial.unlink()
@@ -319,12 +319,12 @@ def partial_deleted(case: Case) -> None:
     _end(case, *others)
 
 
-#: Calls that hang, with the scenario's own pause in them.
+#: Calls that hang; each scenario also pauses.
 HANGS = (("write",), ("open",), ("fdatasync",), ("fsync", "rename"), ("write", "open", "truncate", "close"))
 
 
 def hung_data(case: Case) -> None:
-    """The data's disk hangs: a pause and an end are answered in time, and other disks go on."""
+    """The data disk hangs: pause and exit are in time, and downloads to other disks continue."""
     other = case.folder / "other"
     other.mkdir()
     with mounted(other, "-t", "tmpfs"):
@@ -336,7 +336,7 @@ def hung_data(case: Case) -> None:
         case.start(elsewhere)
         case.settle([elsewhere])
         if not elsewhere.promises.get("completed"):
-            case.fail("a disk that hangs holds up another one")
+            case.fail("a disk that hangs delays a download on another disk")
         took = _time(lambda: case.ask("pause", file, id=file.id))
         if took > PAUSE_SECONDS:
             case.fail(f"a pause took {took:.2f} s on a disk that hangs")
@@ -352,7 +352,7 @@ def hung_data(case: Case) -> None:
 
 
 def hung_start(case: Case) -> None:
-    """A look at a destination hangs: that start is refused in the end, and the next one goes its way."""
+    """The check of a destination hangs: that start is finally refused, and the next one is not affected."""
     other = case.folder / "other"
     other.mkdir()
     with mounted(other, "-t", "tmpfs"):
@@ -362,14 +362,14 @@ def hung_start(case: Case) -> None:
         case.shim.arm(DATA, ("open", "stat"), 1, for_ever=True, mode=DELAY, delay_ms=30_000)
         assert case.host is not None
         first = case.host.send("start", file.params)
-        # Later than it takes to see that the look hangs: what came at the same time waits with it.
+        # By then the service knows that the check hangs; a start sent at the same time would wait with it.
         time.sleep(0.5)
         took = _time(lambda: case.start(elsewhere))
         if took > START_SECONDS:
-            case.fail(f"a start took {took:.2f} s because of another one, whose disk hangs")
+            case.fail(f"a start took {took:.2f} s because the disk of another one hangs")
         case.settle([elsewhere])
         if not elsewhere.promises.get("completed"):
-            case.fail("a disk that hangs holds up another one")
+            case.fail("a disk that hangs delays a download on another disk")
         refusal = case.host.response(first).get("error") or {}
         if (refusal.get("data") or {}).get("kind") != "storageFailure":
             case.fail(f"a start on a disk that hangs was answered with {refusal}")
@@ -379,7 +379,7 @@ def hung_start(case: Case) -> None:
 
 
 def hung_state(case: Case) -> None:
-    """The state's disk hangs: the service still speaks, and ends in time."""
+    """The disk of the state hangs: the service still answers, and exits in time."""
     file = case.add("f", 5 * PIECE, held_after=3 * PIECE + 7)
     case.launch()
     case.start(file)
@@ -390,7 +390,7 @@ def hung_state(case: Case) -> None:
     case.host.send("update", {"id": file.id, "metadata": {"row": 1}})
     took = _time(lambda: case.host.call("ping") if case.host else None)
     if took > PAUSE_SECONDS:
-        case.fail(f"a ping took {took:.2f} s while the state's disk hangs")
+        case.fail(f"a ping took {took:.2f} s while the disk of the state hangs")
     case.open_gates()
     _leave_in_time(case)
     case.shim.repair()
@@ -409,11 +409,11 @@ def _time(action: Callable[[], object]) -> float:
 def _leave_in_time(case: Case) -> None:
     took = _time(lambda: leave(case))
     if took > END_SECONDS:
-        case.fail(f"the end took {took:.2f} s on a disk that hangs")
+        case.fail(f"the exit took {took:.2f} s on a disk that hangs")
 
 
 def _end(case: Case, *others: str) -> None:
-    """The service ends, and nothing is left beside the files but what may be there."""
+    """The service exits, and nothing but the allowed files is left."""
     case.hear()
     leave(case)
     case.check_database()
@@ -421,10 +421,10 @@ def _end(case: Case, *others: str) -> None:
     wanted = {file.path.name for file in case.files.values()}
     for path in sorted(case.data.iterdir()):
         if path.name not in wanted | {"lost+found", *others}:
-            case.fail(f"{path.name} is left over")
+            case.fail(f"{path.name} was left behind")
 
 
-#: Each with how many cases it has; they differ by the seed.
+#: Each with its number of cases, which differ by seed.
 DISKS: dict[str, tuple[Callable[[Case], None], int]] = {
     scenario.__name__: (scenario, count)
     for scenario, count in (

@@ -1,4 +1,4 @@
-"""All points at which a call goes wrong: (scenario, side, call, n-th, how, errno, once or from then on)."""
+"""All points at which a call fails: (scenario, side, call, n-th, how, errno, once or always from then on)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from .shim import FAIL, SHORTEN
 
-#: How many calls each scenario makes while the fault is armed, as profile.py has counted them. A few more or
-#: fewer do no harm: a point that is not reached is counted as such.
+#: How many calls each scenario makes while the fault is active, counted by profile.py. It need not be exact:
+#: a point that is not reached is counted as such.
 PROFILE: dict[str, dict[str, dict[str, int]]] = json.loads(
     Path(__file__).with_name("profile.json").read_text()
 )
@@ -25,11 +25,11 @@ ERRORS = (
     errno.EMFILE,
     errno.EFBIG,
 )
-#: Calls that meet every errno at every point; the others two of them, in turn.
+#: Calls that fail with every errno at each of the first ten points; the others get two of them, in turn.
 MAIN_CALLS = ("open", "write", "fdatasync", "fsync", "truncate", "allocate", "rename", "link", "unlink")
-#: Calls that no full disk refuses.
+#: Calls that never fail because of a full disk.
 ROOMLESS_CALLS = ("stat", "read", "lock", "map")
-#: What a disk refuses that has died, or that has become read-only.
+#: Calls that fail on a disk that is broken or read-only.
 DEVICE_CALLS = (
     "open",
     "write",
@@ -43,7 +43,7 @@ DEVICE_CALLS = (
     "unlink",
     "mkdir",
 )
-#: This scenario takes seconds: it has only the points that no other has.
+#: This scenario takes seconds, so it has only points that no other scenario has.
 SLOW = "checkpoint"
 
 
@@ -65,7 +65,7 @@ class Point:
 
 
 def _numbers(count: int) -> list[int]:
-    """All of the first, then ever fewer."""
+    """All of the first ten, then fewer and fewer."""
     return [n for n in range(1, count + 1) if n <= 10 or (n <= 40 and n % 3 == 0) or n % 8 == 0]
 
 
@@ -95,7 +95,7 @@ def _points() -> Iterator[Point]:
             for call, count in calls.items():
                 for nth in _numbers(count):
                     for error in _errors(call, nth):
-                        # A lock that never comes is waited for, ten seconds long.
+                        # The service waits ten seconds for a lock, so locks fail only once.
                         for for_ever in (False, True)[: 1 if call == "lock" else 2]:
                             yield Point(scenario, side, (call,), nth, FAIL, error, for_ever)
                     if call == "write":

@@ -1,4 +1,4 @@
-"""Counts the calls of each scenario without any fault, and writes profile.json: profile.py BINARY."""
+"""Counts the calls of each scenario without a fault, and writes profile.json: profile.py BINARY."""
 
 from __future__ import annotations
 

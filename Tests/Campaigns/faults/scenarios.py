@@ -1,4 +1,4 @@
-"""What a service is doing when its disks fail: each scenario arms the fault and goes on from there."""
+"""What a service is doing when its disks fail. Each scenario starts the fault and continues."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Scenario = Callable[[Case], None]
 
 
 def _serve(case: Case) -> bool:
-    """A service that runs, and the fault armed."""
+    """Starts a service, then the fault."""
     case.launch()
     case.arm()
     return True
 
 
 def launch(case: Case) -> None:
-    """A first start on an empty state directory, and a download."""
+    """A first start with an empty state directory, and a download."""
     file = case.add("f", 200_000)
     case.arm()
     if case.launch():
@@ -33,7 +33,7 @@ def launch(case: Case) -> None:
 
 
 def one(case: Case) -> None:
-    """A download of some writes."""
+    """A download of several writes."""
     file = case.add("f", 2 * PIECE + 40_000)
     _serve(case)
     case.start(file)
@@ -50,7 +50,7 @@ def small(case: Case) -> None:
 
 
 def chunked(case: Case) -> None:
-    """A length that nobody knows before the end."""
+    """A file whose length is unknown until the end."""
     file = case.add("f", 2 * PIECE + 40_000, chunked=True)
     _serve(case)
     case.start(file)
@@ -58,7 +58,7 @@ def chunked(case: Case) -> None:
 
 
 def named(case: Case) -> None:
-    """A name that the response gives, and that is taken."""
+    """A name from the response that is already taken."""
     file = case.add("f.bin", PIECE + 40_000, directory=True, ifExists="rename")
     (case.data / "f.bin").write_bytes(b"somebody else's")
     file.path = case.data / "f (1).bin"
@@ -68,7 +68,7 @@ def named(case: Case) -> None:
 
 
 def overwrite(case: Case) -> None:
-    """A file that stands there until the new one is whole."""
+    """An existing file that stays until the new one is complete."""
     file = case.add("f", PIECE + 40_000, old=b"old", ifExists="overwrite", checksum=True)
     _serve(case)
     case.start(file)
@@ -76,7 +76,7 @@ def overwrite(case: Case) -> None:
 
 
 def several(case: Case) -> None:
-    """Downloads beside one another."""
+    """Several downloads at the same time."""
     sizes = (20_000, PIECE + 10_000, 2 * PIECE, 3 * PIECE + 5)
     files = [case.add(f"f{n}", size, checksum=n == 1) for n, size in enumerate(sizes)]
     _serve(case)
@@ -99,7 +99,7 @@ def pause(case: Case) -> None:
 
 
 def cancel(case: Case) -> None:
-    """A cancel in the middle, and the removal of its record."""
+    """A cancel in the middle, and the removal of the record."""
     file = case.add("f", 4 * PIECE, held_after=2 * PIECE + 50_000)
     _serve(case)
     if case.start(file):
@@ -110,7 +110,7 @@ def cancel(case: Case) -> None:
 
 
 def remove(case: Case) -> None:
-    """The removal of what is complete, with its file, and of what has failed."""
+    """The removal of a completed download with its file, and of a failed one."""
     whole, gone = case.add("f", PIECE + 9), case.add("g", 50_000)
     case.launch()
     case.start(whole)
@@ -148,7 +148,7 @@ def _killed_halfway(case: Case, count: int) -> list[File]:
 
 
 def recover(case: Case) -> None:
-    """A start after a kill: the record and the partial of a dead process are taken over."""
+    """A start after a kill takes over the record and partial file of the killed process."""
     (file,) = _killed_halfway(case, 1)
     case.arm()
     if case.launch():
@@ -157,7 +157,7 @@ def recover(case: Case) -> None:
 
 
 def recover_all(case: Case) -> None:
-    """A service that goes on by itself with what a dead one left."""
+    """A service that by itself continues what a killed one left."""
     files = _killed_halfway(case, 3)
     case.arm()
     if case.launch("--resume-on-start"):
@@ -167,7 +167,7 @@ def recover_all(case: Case) -> None:
 
 
 def pause_stranger(case: Case) -> None:
-    """What a dead process left is paused, changed, resumed and canceled by another one."""
+    """Another process pauses, changes, resumes and cancels what a killed process left."""
     files = _killed_halfway(case, 2)
     case.launch()
     case.arm()
@@ -190,7 +190,7 @@ def finalizing(case: Case) -> None:
     case.host.killed = True
     status = case.host.wait_exit()
     assert status == 128 + signal.SIGKILL, (
-        f"the service was to be killed at the rename, and ended with {status}"
+        f"the service should have been killed at the rename, but exited with {status}"
     )
     case.shim.repair()
     file.promises["exists"] = True
@@ -201,7 +201,7 @@ def finalizing(case: Case) -> None:
 
 
 def damaged(case: Case) -> None:
-    """A start on a database that cannot be read, which has to be set aside."""
+    """A start with an unreadable database, which must be set aside."""
     file = case.add("f", PIECE + 40_000)
     case.state.mkdir()
     (case.state / "towline.db").write_bytes(b"no database" * 1_000)
@@ -212,7 +212,7 @@ def damaged(case: Case) -> None:
 
 
 def shutdown(case: Case) -> None:
-    """The end of a service that is in the middle of two downloads."""
+    """The exit of a service in the middle of two downloads."""
     files = [case.add(f"f{n}", 4 * PIECE, held_after=2 * PIECE + 50_000 + n) for n in range(2)]
     case.launch()
     for file in files:
@@ -227,7 +227,7 @@ def shutdown(case: Case) -> None:
 
 
 def checkpoint(case: Case) -> None:
-    """More than 8 MiB over more than 2 s: what is written is made durable beside the flow."""
+    """More than 8 MiB over more than 2 s: written data is made durable during the transfer."""
     file = case.add("f", 10 << 20, held_after=(9 << 20) + 1)
     _serve(case)
     if case.start(file):
@@ -238,7 +238,7 @@ def checkpoint(case: Case) -> None:
 
 
 def leave(case: Case) -> None:
-    """Ends the service by request; it must end in time, whatever its disks do."""
+    """Asks the service to exit; it must do so in time, whatever its disks do."""
     host = case.host
     assert host is not None
     host.send("shutdown")
@@ -249,11 +249,11 @@ def leave(case: Case) -> None:
     try:
         status = host.wait_exit(EXIT_SECONDS)
     except Timeout:
-        case.fail("the service does not end after shutdown and exit")
+        case.fail("the service does not exit after shutdown and exit")
         host.kill()
         return
     if status not in (0, 1):
-        case.fail(f"the service ended with {status} after shutdown and exit")
+        case.fail(f"the service exited with {status} after shutdown and exit")
     case.counts["ended slower than 1.5 s"] += time.monotonic() - began > 1.5
     case.host = None
 

@@ -1,9 +1,9 @@
 /*
- * A library to preload: makes system calls on two folders fail on command, and keeps a log of what was done there.
+ * A library to preload: makes chosen system calls on two folders fail, and logs all calls there.
  *
- * The command lies in a file that is mapped (FAULTS_CONTROL) and can be changed while the process runs. Calls are
- * counted over all threads. What fails does nothing, with three exceptions that are as the kernel's: a close closes, a
- * short write writes its first half, and a failed flush loses what was written to that file since the last good one.
+ * The mapped file FAULTS_CONTROL says which calls fail; it can be changed while the process runs. Calls are counted over
+ * all threads. A failing call does nothing, with three exceptions, as in the kernel: a close closes, a short write writes
+ * its first half, and a failed flush loses everything written to that file since the last successful one.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum { LOG_LENGTH = 131072, PATH_LENGTH = 256, FD_LIMIT = 4096, LOST_BYTE = 0xDB };
-/* As in shim.py. */
+/* Must equal those in shim.py. */
 enum side { NO_SIDE, DATA, STATE };
 enum call { OPEN, WRITE, READ, FDATASYNC, FSYNC, SYNCFS, TRUNCATE, ALLOCATE, RENAME, UNLINK, MKDIR, CHMOD, STAT, CLOSE, LOCK, MAP, LINK, CALL_COUNT };
 enum mode { FAIL, SHORTEN, DELAY, KILL };
@@ -37,7 +37,7 @@ struct entry {
 };
 
 struct control {
-    /* Set last; 0 lets everything pass. */
+    /* Set last; 0: no call fails. */
     _Atomic uint32_t armed;
     uint32_t side, calls, mode, nth, last, error, delay_ms;
     _Atomic uint32_t hits, fired;
@@ -96,12 +96,12 @@ static void note(enum side side, enum call call, bool injected, int error, uint6
 }
 
 static void pause_for(uint32_t milliseconds) {
-    /* In steps, so that a repair ends it. */
+    /* In steps, so that `repair` ends the delay. */
     for (uint32_t done = 0; done < milliseconds && atomic_load(&control->armed); done += 5)
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
 
-/* Counts a call; true when it is to go wrong (by failing or shortening: the rest is done here). */
+/* Counts a call; true if the caller must make it fail or shorten it. Delays and kills happen here. */
 static bool strikes(enum side side, enum call call) {
     if (side == NO_SIDE) return false;
     atomic_fetch_add(&control->counts[side][call], 1);
@@ -114,7 +114,7 @@ static bool strikes(enum side side, enum call call) {
     return control->mode == FAIL || control->mode == SHORTEN;
 }
 
-/* What a kernel may do that could not write pages out: they are dropped, and the next flush succeeds. */
+/* As a kernel may do when it cannot write pages: it drops them, and the next flush succeeds. */
 static void lose_unflushed(int fd, enum side side, uint64_t inode) {
     uint32_t end = atomic_load(&control->logged);
     if (end > LOG_LENGTH) end = LOG_LENGTH;
@@ -138,7 +138,7 @@ static void lose_unflushed(int fd, enum side side, uint64_t inode) {
     }
 }
 
-/* Runs a call on a descriptor or a path, unless it is to fail, and logs it. */
+/* Runs a call on a descriptor or a path, unless it must fail, and logs it. */
 #define FAULTY(where, which, fd, path, offset, length, action)                              \
     enum side side_ = (where);                                                             \
     uint64_t inode_ = side_ == DATA ? inode_of(fd, path) : 0;                             \
@@ -217,7 +217,7 @@ static int copied(int fd, int command, int copy) {
     return copy;
 }
 
-/* Giving a lock up does not fail. */
+/* Releasing a lock never fails. */
 static bool takes_lock(int command, const struct flock *lock) {
     if (command == F_OFD_GETLK || command == F_GETLK) return true;
     bool sets = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
@@ -253,7 +253,7 @@ static ssize_t write_half(int fd, enum side side, const void *bytes, size_t coun
         enum side side = side_of(fd);                                                     \
         uint64_t inode = side == NO_SIDE ? 0 : inode_of(fd, NULL);                        \
         if (strikes(side, WRITE)) {                                                       \
-            /* A full disk takes a part first; what follows fails when it is for ever. */ \
+            /* A full disk takes a part first; later writes fail if the fault is permanent. */ \
             if (control->mode == SHORTEN && count > 1 && atomic_load(&control->fired) == 1) \
                 return write_half(fd, side, bytes, count, offset);                        \
             note(side, WRITE, true, (int)control->error, inode, offset, (int64_t)count);  \
@@ -288,7 +288,7 @@ READER(pread64, off64_t)
             errno = (int)control->error;                                         \
             return -1;                                                           \
         }                                                                        \
-        /* Not next(fd): what it is for is not measured here, and real disks are slow. */ \
+        /* Not next(fd): a real flush is slow, and its effect is not tested here. */ \
         if (side != NO_SIDE) {                                                   \
             note(side, which, false, 0, inode, 0, 0);                            \
             return 0;                                                            \
@@ -327,7 +327,7 @@ int link(const char *from, const char *to) {
     FAULTY(side_of_path(from), RENAME, -1, from, 0, 0, next(from, to));
 }
 
-/* Gives a file that was made without a name its first. */
+/* Names a file that was created without a name. */
 int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags) {
     NEXT(linkat);
     FAULTY(side_of_path(to), LINK, -1, from, 0, 0, next(from_directory, from, to_directory, to, flags));

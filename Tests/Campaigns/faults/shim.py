@@ -1,4 +1,4 @@
-"""The library to preload (shim.c): builds it, commands it, and reads what it has logged."""
+"""Builds the library to preload (shim.c), controls it, and reads its log."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class _Control(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Entry:
-    """One call that the library has seen."""
+    """One call that the library has logged."""
 
     side: int
     call: str
@@ -92,7 +92,7 @@ def build(folder: Path) -> Path:
 
 
 class Shim:
-    """The command and the log of one case; several processes, one after the other, may be under it."""
+    """The control block and the log of one case; several processes can use it, one after the other."""
 
     def __init__(self, library: Path, folder: Path, data: Path, state: Path) -> None:
         self.shim = library
@@ -120,7 +120,7 @@ class Shim:
         mode: int = FAIL,
         delay_ms: int = 0,
     ) -> None:
-        """From now on the n-th of these calls goes wrong, or all from the n-th on."""
+        """From now on the n-th of these calls fails, or all from the n-th on."""
         control = self._control
         control.armed = 0
         control.side = side
@@ -131,12 +131,12 @@ class Shim:
         control.armed = 1
 
     def repair(self) -> None:
-        """Everything passes from now on."""
+        """Lets all calls pass from now on."""
         self._control.armed = 0
 
     @property
     def fired(self) -> int:
-        """How many calls have gone wrong since `arm`."""
+        """How many calls have failed since `arm`."""
         return int(self._control.fired)
 
     def counts(self) -> dict[str, dict[str, int]]:
@@ -148,7 +148,7 @@ class Shim:
         }
 
     def log(self) -> list[Entry]:
-        """What was done, in order; a flush stands where it began, everything else where it ended."""
+        """All calls in order; a flush is logged at its start, every other call at its end."""
         end = min(int(self._control.logged), LOG_LENGTH)
         return [
             Entry(e.side, CALLS[e.call], e.error, bool(e.injected), e.inode, e.offset, e.length)

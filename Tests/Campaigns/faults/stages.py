@@ -1,4 +1,4 @@
-"""A case from end to end: the scenario under the fault, a look, the end of the fault, the rest of the way."""
+"""One case: the scenario under the fault, checks, the end of the fault, and the rest of the downloads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .points import Point
 from .scenarios import SCENARIOS, leave
 from .shim import FAIL, SIDES
 
-#: What a failure is called by its errno; everything else is `io`.
+#: Error kind by errno; all others are `io`.
 KINDS = {
     errno.ENOSPC: "diskFull",
     errno.EDQUOT: "diskFull",
     errno.EFBIG: "fileTooLarge",
 }
-#: How the fault ends: by itself, with the process killed, or with the process told to go.
+#: How the fault ends: by itself, after a kill of the process, or after its exit.
 ENDINGS = ("live", "live", "kill", "leave")
 KILL_BOUND_BYTES = 1 << 20
 
@@ -67,7 +67,7 @@ def run_point(
 
 
 def _check_clear(case: Case, point: Point, fired: int) -> None:
-    """What fails for ever on the data's disk is told by its kind and its errno."""
+    """A permanent fault of the data disk is reported by kind and errno."""
     if case.host is None or not fired:
         return
     for file in case.files.values():
@@ -81,17 +81,17 @@ def _check_clear(case: Case, point: Point, fired: int) -> None:
         if download["state"] in ("completed", "paused") or point.side != "data" or point.mode != FAIL:
             continue
         if download["state"] not in ("failed", "waiting"):
-            # One that has not met the fault may still be on its way, after a fault that struck once; one that
-            # waits for a descriptor tries again and again.
+            # After a single fault, a download that has not met it may still be active; one that waits for a
+            # descriptor tries again and again.
             if point.for_ever and point.error != errno.EMFILE:
-                case.fail(f"{file.id} is neither at an end nor waiting: {download['state']}")
+                case.fail(f"{file.id} is neither finished nor waiting: {download['state']}")
             continue
         kind = KINDS.get(point.error, "io")
-        # What is parked with others on a full disk is told of the disk.
+        # A download that waits with others for a full disk may report the errno of another one.
         errors = (errno.ENOSPC, errno.EDQUOT) if kind == "diskFull" else (point.error,)
         if error is None or error["kind"] != kind or error["errno"] not in errors:
             case.fail(
-                f"{file.id} is {download['state']} and tells {error}, not {kind} and errno {point.error}"
+                f"{file.id} is {download['state']} and reports {error}, not {kind} and errno {point.error}"
             )
         elif kind == "diskFull" and (download["state"], download["reason"]) != ("waiting", "diskFull"):
             case.fail(f"{file.id} is {download['state']}/{download['reason']} on a full disk")
@@ -126,16 +126,16 @@ def _refetched(case: Case, file: File) -> int:
 
 
 def _check_refetched(case: Case) -> None:
-    """What the service said it held is held after the repair; a kill may cost the bound."""
+    """What the service reported as received is kept; a kill may lose up to 1 MiB."""
     for file in case.files.values():
         count = _refetched(case, file)
         case.refetched_bytes = max(case.refetched_bytes, count)
         if count > KILL_BOUND_BYTES:
-            case.fail(f"{file.id}: {count} bytes that it held are fetched again")
+            case.fail(f"{file.id}: {count} received bytes were fetched again")
 
 
 def _check_end(case: Case, point: Point, ending: str) -> None:
-    """What is left when all is over."""
+    """What is left at the end."""
     assert case.host is not None
     for file in case.files.values():
         download = None if file.promises.get("removed") else case.get(file)
@@ -143,17 +143,17 @@ def _check_end(case: Case, point: Point, ending: str) -> None:
             case.host.call("remove", id=file.id)
     leave(case)
     case.check_database()
-    # What was made as the state could not take it down, before the process ended.
+    # A file that the service had made when it could not record it, before it exited.
     may_stay = point.side == "state" and ending != "live"
-    # A kill may come before the word that something could not be removed.
+    # The kill may come before the message that a file could not be removed.
     refused = any(entry.injected and entry.call in ("unlink", "stat") for entry in case.shim.log())
     may_stay |= point.side == "data" and ending == "kill" and refused
     said = "".join(host.stderr for host in case.hosts)
     names = {file.path.name for file in case.files.values()} | {"f.bin"}
     for name in sorted(path.name for path in case.data.iterdir()):
-        # Or what could not be removed, and was said so.
+        # Also allowed: a file that could not be removed, with a message.
         if name not in names and not may_stay and f"cannot remove {case.data / name}" not in said:
-            case.fail(f"{name} is left over")
+            case.fail(f"{name} was left behind")
     aside = [path.name for path in case.state.iterdir() if ".damaged-" in path.name]
     if aside and point.scenario != "damaged":
-        case.fail(f"a database that was sound has been set aside: {aside}")
+        case.fail(f"a sound database has been set aside: {aside}")

@@ -1,1 +1,1 @@
-"""Heads in and out of the grammar, read by the service, by libcurl and by other readers."""
+"""Valid and invalid response heads, read by the service, by libcurl and by other parsers."""

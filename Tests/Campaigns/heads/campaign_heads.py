@@ -1,29 +1,30 @@
-"""Heads in and out of the grammar, read by the service, by libcurl and by other readers.
+"""Valid and invalid response heads, read by the service, by libcurl and by other parsers.
 
 A case is a response drawn from a grammar (`grammar.draw`): a status line, interim responses before it,
-fields, a body by length, in chunks, compressed or to the end of the connection; then none, one or several
-oddities of `grammar.ODDITIES`: other versions and statuses, lines that look like status lines, blanks and
-controls around names and colons, folds, bare line ends, repeated and contradicting lengths, transfer codings
-in every spelling, harmed chunks and trailers, more bytes than said, heads without an end, heads that are too
-long. It comes whole or in pieces, is cut half-way or not, and the connection ends or stays open. Three in ten
-answer a resume with a strong validator, from wherever the service asks again.
+fields, and a body by length, in chunks, compressed or up to the end of the connection; then none, one or
+several oddities of `grammar.ODDITIES`: other versions and statuses, lines that resemble status lines, spaces
+and control characters around names and colons, folded lines, bare line ends, repeated and contradicting
+lengths, transfer codings in every spelling, damaged chunks and trailers, more bytes than announced, heads
+without an end, heads that are too long. It is sent whole or in pieces, sometimes cut, and the connection ends
+or stays open. Three in ten answer a resume with a strong validator, from wherever the service asks again.
 
-The oracle is libcurl itself with the service's options (`oracle.c`): which bytes it delivers, by which
-status, and whether it sees an end while the connection is open. h11, llhttp and some forgiving readers give
+The oracle is libcurl with the options of the service (`oracle.c`): which bytes it delivers, with which
+status, and whether it sees the end while the connection is open. h11, llhttp and some lenient parsers give
 further opinions.
 
-What must hold for whatever is completed:
+What must hold for a completed download:
 
-- the file is what libcurl delivered (behind what was held; compression undone), by a status that libcurl saw;
-- libcurl does not refuse the response, and its head has come whole;
-- `lengthVerified` is true only where an end showed besides that of the connection;
-- no reader that takes the response reads other bytes, another status or, where `lengthVerified` is true, no
-  end: where readers differ only a refusal is right.
+- the file is what libcurl delivered (after the bytes received before, and decompressed), with the status that
+  libcurl saw;
+- libcurl does not refuse the response, and its head was complete;
+- `lengthVerified` is true only if something other than the end of the connection showed the end of the body;
+- no parser that accepts the response reads other bytes, another status or, if `lengthVerified` is true, no
+  end: where parsers differ, only a refusal is right.
 
-And for what is not: the status in the error is the one that libcurl saw, the kind is never `internal`; a
+And for other downloads: the status in the error is the one that libcurl saw, the kind is never `internal`; a
 plain response is always completed.
 
-A case that fails is made smaller as long as it fails; the input is kept. Not covered: TLS, proxies, HEAD,
+The input of a failure is made smaller while it still fails, and kept. Not covered: TLS, proxies, HEAD,
 several responses on one connection, the other kinds of failures.
 """
 
@@ -46,7 +47,7 @@ from .trial import Bench
 
 class Heads(Campaign):
     name = "heads"
-    about = "a file holds what libcurl and every other reader of its response would deliver, or there is none"
+    about = "a file holds what libcurl and all other parsers of its response deliver, or there is no file"
     slice_cases = 400
     whole_cases = 20_000
 
@@ -55,7 +56,7 @@ class Heads(Campaign):
         return lacks()
 
     def open(self) -> None:
-        # Nothing of this is about the disk: memory is faster.
+        # The disk does not matter here, and memory is faster.
         fast = Path("/dev/shm")
         self.fast = Path(tempfile.mkdtemp(prefix="towline-heads-", dir=fast)) if fast.is_dir() else self.work
         self.bench = Bench(self.binary, self.fast, self.work)
@@ -84,7 +85,7 @@ class Heads(Campaign):
         return f"{end} {(download['error'] or {}).get('kind')}"
 
     def keep(self, response: Response, folder: Path, result: Result) -> None:
-        """The input, a smaller one, and all opinions, for whoever looks into the failure."""
+        """Stores the input, a smaller one, and all opinions, to study the failure."""
         kinds = {text.partition(":")[0] for text in result.failures[:1]}
 
         def fails(candidate: Response) -> bool:

@@ -1,4 +1,4 @@
-"""Makes responses from a lot: sound ones, and then something, or several things, that is out of order."""
+"""Makes random responses: valid ones, and then with one or several oddities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .response import ETAG, FILE_BYTES, Response
 
 
 def content(length: int) -> bytes:
-    """A file's bytes: some that look like heads and chunks."""
+    """The bytes of a file; some of them resemble heads and chunks."""
     seed = b"5\r\nhello\r\n0\r\n\r\nHTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\n"
     return bytes(33 + (index * 7 + index // 9) % 90 for index in range(length - 14)) + seed[:14]
 
@@ -23,7 +23,7 @@ FILE = content(FILE_BYTES)
 def draw(random: Random, first: int) -> Response:
     """One response: a fifth is plain, most have one or two oddities, some have many.
 
-    `first` is the offset that the service asks for when it resumes.
+    `first` is the offset that the service requests when it resumes.
     """
     is_resumed = random.random() < 0.3
     coding = random.choice(("gzip", "deflate")) if not is_resumed and random.random() < 0.08 else None
@@ -76,7 +76,7 @@ def ordinary_fields(random: Random, first: int | None, coding: str | None) -> li
 
 
 def chunked(data: bytes, random: Random) -> tuple[bytes, ...]:
-    """Sound chunks, each an element; the last with the trailer section."""
+    """Valid chunks, one element each; the last one with the trailer section."""
     chunks, at = [], 0
     while at < len(data):
         length = random.choice((1, 5, 16, 100, 20_000))
@@ -90,7 +90,7 @@ def chunked(data: bytes, random: Random) -> tuple[bytes, ...]:
 
 
 def with_delivery(response: Response, random: Random) -> Response:
-    """How it comes: whole or in pieces, to its end or not, with an end of the connection or without."""
+    """Decides how it is sent: whole or in pieces, cut or complete, and whether the connection stays open."""
     length = len(response.wire)
     if random.random() < 0.25 and length > 1:
         splits = tuple(sorted({random.randrange(1, length) for _ in range(random.randrange(1, 4))}))
@@ -103,7 +103,7 @@ def with_delivery(response: Response, random: Random) -> Response:
     return replace(response, stays_open=random.random() < 0.1)
 
 
-# Oddities: each changes one thing of a response.
+# Oddities: each changes one part of a response.
 
 
 def other_status_line(response: Response, random: Random) -> Response:
@@ -123,7 +123,7 @@ def odd_field(response: Response, random: Random) -> Response:
 
 
 def framing_field(response: Response, random: Random) -> Response:
-    """A field that bears on where the body ends, with any name, colon, value and line end."""
+    """Adds a field that affects where the body ends, with any name, colon, value and line end."""
     line = drawn_field(random, response)
     fields = list(response.fields)
     name = line.partition(b":")[0].strip().lower()
@@ -135,7 +135,7 @@ def framing_field(response: Response, random: Random) -> Response:
 
 
 def odd_spelling(response: Response, random: Random) -> Response:
-    """The same field, spelt in another way."""
+    """The same field in another spelling."""
     if not response.fields:
         return response
     at = random.randrange(len(response.fields))
@@ -216,7 +216,7 @@ def other_body(response: Response, random: Random) -> Response:
 
 
 def harmed_body(response: Response, random: Random) -> Response:
-    """One element of the body (a chunk, the last chunk, the trailer section) harmed or left out."""
+    """Damages or removes one element of the body (a chunk, the last chunk, the trailer section)."""
     at = random.randrange(len(response.body))
     if random.random() < 0.2:
         return replace(response, body=response.body[:at] + response.body[at + 1 :] or (b"",))
@@ -226,7 +226,7 @@ def harmed_body(response: Response, random: Random) -> Response:
 
 
 def other_chunks(response: Response, random: Random) -> Response:
-    """Chunk sizes, extensions and trailers as nobody should send them."""
+    """Chunk sizes, extensions and trailers that nobody should send."""
     data = b"".join(response.body) if response.is_resumed else FILE[:20]
     half = len(data) // 2
     first, second = data[:half], data[half:]
@@ -299,7 +299,7 @@ def drawn_field(random: Random, response: Response) -> bytes:
 
 
 def harmed(line: bytes, random: Random) -> bytes:
-    """The line with one byte put in, replaced, doubled or left out."""
+    """The line with one byte inserted, replaced, doubled or removed."""
     at = random.randrange(len(line) + 1)
     byte = random.choice(words.ODD_BYTES)
     return random.choice(

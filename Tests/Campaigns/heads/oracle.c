@@ -1,7 +1,7 @@
 /*
- * What libcurl makes of a response: the bytes that it delivers, the status, and whether it sees an end while the
- * connection is still open. The response comes over a Unix socket, piece by piece, so that nothing depends on time.
- * The options that bear on reading a response are those that the service sets.
+ * How libcurl reads a response: the bytes that it delivers, the status, and whether it sees the end while the
+ * connection is still open. The response is sent over a Unix socket, piece by piece, so that nothing depends on time.
+ * All options that affect how a response is read are set as in the service.
  */
 #define _GNU_SOURCE
 #include <curl/curl.h>
@@ -14,19 +14,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Turns without anything to read after which libcurl is taken to wait for more. */
+/* After this many turns without input, libcurl is considered to wait for more. */
 #define IDLE_TURNS 3
-/* Turns until the request must have come; each waits a millisecond at most. */
+/* The request must arrive within this many turns of at most a millisecond. */
 #define REQUEST_TURNS 5000
 
 struct verdict {
-    /* libcurl's code; of the connection's end where it saw none before. */
+    /* The result code of libcurl, after the end of the connection if necessary. */
     int code;
-    /* 1 when libcurl was done while the connection was still open. */
+    /* 1 if libcurl finished while the connection was still open. */
     int is_end_seen;
     long status;
     long http_version;
-    /* Delivered; to be freed by oracle_free. */
+    /* Freed by oracle_free. */
     unsigned char *body;
     size_t body_length;
     unsigned char *head;
@@ -42,7 +42,7 @@ struct bytes {
 struct run {
     CURLM *multi;
     CURL *easy;
-    /* libcurl's socket, our end of it, and what it connects to. */
+    /* The socket of libcurl, our end of it, and the listening socket. */
     int theirs, ours, listener;
     char name[sizeof(((struct sockaddr_un *)0)->sun_path)];
     int is_done;
@@ -79,7 +79,7 @@ static curl_socket_t open_socket(void *run_, curlsocktype purpose, struct curl_s
 {
     struct run *run = run_;
     (void)purpose;
-    /* Once: a second connection would get nothing. */
+    /* Only once: a second connection would get no answer. */
     if (run->theirs >= 0) return CURL_SOCKET_BAD;
     run->theirs = socket(address->family, address->socktype, address->protocol);
     return run->theirs;
@@ -142,7 +142,7 @@ static int turn(struct run *run)
     return 0;
 }
 
-/* Until libcurl has read everything there is, or is done. */
+/* Returns when libcurl has read everything or has finished. */
 static int turn_until_idle(struct run *run)
 {
     for (int idle = 0; !run->is_done && idle < IDLE_TURNS;) {
@@ -154,7 +154,7 @@ static int turn_until_idle(struct run *run)
     return 0;
 }
 
-/* Until the request has come. */
+/* Returns when the request has arrived. */
 static int turn_until_asked(struct run *run)
 {
     char request[4096];
@@ -193,7 +193,7 @@ static int converse(struct run *run, const unsigned char *data, const size_t *le
     return turn_until_idle(run);
 }
 
-/* Plays a response of `count` pieces, which lie in `data` one behind the other. Not 0: the rig itself failed. */
+/* Sends a response of `count` pieces, contiguous in `data`. Returns 0, or another value if the test itself failed. */
 int oracle_judge(const unsigned char *data, const size_t *lengths, size_t count, const char *range,
                  struct verdict *verdict)
 {

@@ -1,4 +1,4 @@
-"""libcurl itself, asked what it makes of a response (oracle.c, built once into the folder of a worker)."""
+"""Asks libcurl itself how it reads a response (oracle.c, built once into the folder of a worker)."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class _Verdict(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Opinion:
-    """What a reader makes of a response."""
+    """How a parser reads a response."""
 
-    #: Why it refuses the response, or calls it incomplete; None: it takes it.
+    #: Why it refuses the response or calls it incomplete; None if it accepts it.
     refusal: str | None
     status: int
     body: bytes
-    #: True when the end shows while the connection is open.
+    #: True if the end is visible while the connection is open.
     is_end_seen: bool
-    #: All lines of heads and trailers as libcurl told them; other readers do not say.
+    #: All lines of heads and trailers, if the parser is libcurl.
     head: bytes = b""
 
     @property
     def final_head(self) -> bytes:
-        """The head of the final response with its blank line; empty when it did not come to an end."""
+        """The head of the final response with its blank line; empty if it is incomplete."""
         block, is_interim = b"", False
         for line in re.findall(rb"[^\n]*\n", self.head):
             is_interim = re.match(rb"HTTP/\S+ +1\d\d", line) is not None if not block else is_interim
@@ -62,7 +62,7 @@ class Opinion:
 
 
 def lacks() -> str | None:
-    """What this machine lacks to build the oracle, by name."""
+    """What this machine lacks to build the oracle, or None."""
     for name, command in (("gcc", "gcc --version"), ("libcurl's headers", "curl-config --cflags")):
         try:
             subprocess.run(command.split(), check=True, capture_output=True)
@@ -72,7 +72,7 @@ def lacks() -> str | None:
 
 
 class Libcurl:
-    """The oracle. Not for several threads at once."""
+    """The oracle. Not thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         library = folder / "oracle.so"
@@ -88,7 +88,7 @@ class Libcurl:
         self._library = ctypes.CDLL(str(library))
 
     def judge(self, pieces: list[bytes], range_: str | None = None) -> Opinion:
-        """Plays the pieces to libcurl, and then the end of the connection."""
+        """Sends the pieces to libcurl, and then the end of the connection."""
         verdict = _Verdict()
         lengths = (ctypes.c_size_t * len(pieces))(*map(len, pieces))
         asked = range_.encode() if range_ else None

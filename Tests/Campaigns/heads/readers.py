@@ -1,4 +1,4 @@
-"""Other readers of HTTP/1.1, so that agreement with libcurl alone is not enough where a head is doubtful."""
+"""Other parsers of HTTP/1.1, because agreement with libcurl alone is not enough for a doubtful head."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def strict(pieces: Pieces) -> Opinion:
 
 
 class _Messages:
-    """What llhttp's callbacks tell of the first final message."""
+    """Collects what llhttp's callbacks report of the first final message."""
 
     def __init__(self) -> None:
         self.parser = httptools.HttpResponseParser(self)
@@ -65,7 +65,7 @@ class _Messages:
 
 
 def llhttp(pieces: Pieces) -> Opinion:
-    """llhttp, by which Node reads."""
+    """llhttp, the parser of Node."""
     if re.search(rb"(?i)transfer-encoding:[^\n]*\t[ \t]*\r?\n", b"".join(pieces)):
         return Opinion("it does not know a tab behind a value", 0, b"", False)
     messages = _Messages()
@@ -86,12 +86,12 @@ def llhttp(pieces: Pieces) -> Opinion:
 
 @dataclass(frozen=True)
 class Lenient:
-    """A reader that forgives in one way or another, as many do (RFC 9112, 2.2, 5.1, 5.2)."""
+    """A parser that is lenient in one or more ways, as many are (RFC 9112, 2.2, 5.1, 5.2)."""
 
     name: str
-    #: Blanks around a field's name are dropped.
+    #: Spaces around a field's name are dropped.
     trims_names: bool = False
-    #: A line that begins with a blank goes on with the field before.
+    #: A line that begins with a space continues the field before.
     unfolds: bool = False
     #: A carriage return alone ends a line.
     returns_end_lines: bool = False
@@ -166,7 +166,7 @@ class Lenient:
 
 
 def dechunked(status: int, rest: bytes) -> Opinion:
-    """The body of chunks up to the last one; the trailer section is not looked at."""
+    """The body of chunks up to the last one; the trailer section is ignored."""
     body = b""
     while match := re.match(rb"([0-9A-Fa-f]{1,8})[^\n]*\n", rest):
         length = int(match[1], 16)

@@ -1,10 +1,11 @@
-"""One response as its parts: what goes over the wire, in a form that can be made smaller."""
+"""One response in parts: the bytes on the wire, in a form that can be made smaller."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-#: What a resumed download holds (more than a service is likely to ask for again), and what it lacks.
+#: How many bytes a paused download has received (more than a service is likely to request again), and how
+#: many it lacks.
 HELD_BYTES = 20_000
 REST_BYTES = 30
 FILE_BYTES = HELD_BYTES + REST_BYTES
@@ -13,30 +14,30 @@ ETAG = '"v1"'
 
 @dataclass(frozen=True)
 class Response:
-    """The bytes of one answer, and how they come."""
+    """The bytes of one answer, and how they are sent."""
 
-    #: Whole interim responses (1xx), or whatever stands before the head.
+    #: Complete interim responses (1xx), or anything else before the head.
     before: tuple[bytes, ...]
     status_line: bytes
     #: Lines with their ends; a folded field is one element.
     fields: tuple[bytes, ...]
     #: What ends the head.
     blank: bytes
-    #: Chunks, or a plain body as one element; trailers; bytes behind the end.
+    #: Chunks, or a plain body as one element; trailers; bytes after the end.
     body: tuple[bytes, ...]
-    #: The connection stays open after the last byte, instead of ending with it.
+    #: The connection stays open after the last byte.
     stays_open: bool = False
-    #: Only so many bytes of it come, and then the end.
+    #: Only this many bytes are sent.
     cut_at: int | None = None
-    #: Where it is cut into pieces that are sent one after the other.
+    #: The offsets at which it is split into pieces.
     splits: tuple[int, ...] = ()
-    #: It answers a request for the rest of a file, instead of one for the whole.
+    #: It answers a request for the rest of a file, not for the whole file.
     is_resumed: bool = False
-    #: The offset that a resume asks for.
+    #: The offset that a resume requests.
     first: int = 0
-    #: Nothing in it is out of the grammar, or says anything that a client could refuse.
+    #: It is valid, and no client should refuse it.
     is_plain: bool = False
-    #: What was done to it, for people.
+    #: How it was changed, for human readers.
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -58,7 +59,7 @@ class Response:
 
     @property
     def size(self) -> int:
-        """What counts as small: bytes, and then everything that is more than a plain answer."""
+        """Its size for comparisons: the bytes, then everything that a plain answer does not have."""
         extras = len(self.splits) + self.stays_open + self.is_resumed + (self.cut_at is not None)
         return 16 * len(self.wire) + 8 * (self.status_line[:9] != b"HTTP/1.1 ") + extras
 
@@ -73,5 +74,5 @@ class Response:
         return f"{asked}{pieces}: {wire}, {how}"
 
     def without(self, **changes: object) -> Response:
-        """The same with other parts; it is no longer known to be plain."""
+        """A copy with changed parts, which no longer counts as plain."""
         return replace(self, is_plain=False, **changes)  # type: ignore[arg-type]

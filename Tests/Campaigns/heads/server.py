@@ -1,4 +1,4 @@
-"""A loopback server that plays responses byte for byte, one connection a request."""
+"""A loopback server that sends responses byte for byte, one connection per request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from .grammar import FILE
 from .response import ETAG, HELD_BYTES, Response
 
-#: Between pieces, so that they are read one by one.
+#: The pause between pieces, so that they are read one by one.
 PIECE_SECONDS = 0.002
 HOLD_SECONDS = 20.0
 OTHER = b"what the redirect leads to"
@@ -20,7 +20,7 @@ OTHER = b"what the redirect leads to"
 
 @dataclass
 class Play:
-    """What one path answers, request after request; called by the server's threads."""
+    """The answers of one path, one request after the other; called by the server's threads."""
 
     response: Response
     #: Path and Range of each request so far.
@@ -36,7 +36,7 @@ class Play:
             return [whole(OTHER, '"other"')], False
         if self.response.is_resumed:
             if number == 0:
-                # Cut where the resume is to begin.
+                # Cut where the resume should begin.
                 answer = whole(FILE, ETAG)
                 return [answer[: answer.index(b"\r\n\r\n") + 4 + HELD_BYTES]], False
             if number > 1:
@@ -107,5 +107,5 @@ class Server:
                 connection.sendall(piece)
             if not stays_open:
                 connection.shutdown(socket.SHUT_WR)
-            # Until the client goes, so that nothing is lost by a reset; a second request gets no answer.
+            # Wait for the client to close, so that no reset loses bytes; a second request gets no answer.
             connection.recv(1)

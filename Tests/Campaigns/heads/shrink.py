@@ -1,4 +1,4 @@
-"""Makes a response that fails smaller, as long as it fails."""
+"""Makes a failing response smaller while it still fails."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 from .response import Response
 
-#: Not made shorter: what is left would be out of order for another reason.
+#: Not shortened, because the rest would be invalid for another reason.
 PLAIN_STATUS_LINES = (b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 206 P\r\n")
 
 
 def shrunk(response: Response, fails: Callable[[Response], bool], tries: int = 250) -> Response:
-    """The smallest that was found to fail too."""
+    """The smallest response found that still fails."""
     tried: set[Response] = set()
     is_smaller = True
     while is_smaller and tries > 0:
@@ -30,7 +30,7 @@ def shrunk(response: Response, fails: Callable[[Response], bool], tries: int = 2
 
 
 def candidates(response: Response) -> Iterator[Response]:
-    """Smaller ones, the much smaller first."""
+    """Smaller responses; much smaller ones first."""
     change = response.without
     if response.cut_at is not None:
         yield change(cut_at=None)
@@ -63,7 +63,7 @@ def candidates(response: Response) -> Iterator[Response]:
 
 
 def shorter_parts(part: bytes) -> Iterator[bytes]:
-    """Without a half, a quarter ..., a byte."""
+    """Without a half, a quarter …, a byte."""
     length = len(part)
     step = length // 2
     while step >= 1:

@@ -1,4 +1,4 @@
-"""One service that downloads response after response, and the oracles beside it."""
+"""One service that downloads response after response, and the oracles."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .response import FILE_BYTES, HELD_BYTES, Response
 from .server import Play, Server
 from .verdict import Outcome, judge
 
-#: A response without an end that stays open is given up after so long; any other must not be, on however
-#: busy a machine.
+#: Stall timeouts: short for a response that stays open without an end; for all others so long that even a
+#: busy machine does not reach it.
 STALL_MS, PATIENT_STALL_MS = 300, 20_000
 SETTLE_SECONDS = 30.0
-#: Downloads of one process: its records and messages are not to add up for ever.
+#: Downloads per process, to limit its records and messages.
 DOWNLOADS_PER_PROCESS = 1_000
 
 
 class Bench:
-    """The service and the oracles, kept from case to case."""
+    """The service and the oracles, reused for all cases."""
 
     def __init__(self, binary: Path, folder: Path, build: Path) -> None:
         self.binary, self.folder = binary, folder
@@ -34,7 +34,7 @@ class Bench:
         self.count = 0
 
     def learn_first(self) -> int:
-        """The offset that the service asks for when it resumes: it may ask for some of what is held again."""
+        """The offset that the service requests when it resumes; it may request some received bytes again."""
         play = Play(Response((), b"", (), b"", (), is_resumed=True))
         self._download(play, PATIENT_STALL_MS)
         for _, asked in play.requests[1:]:
@@ -47,7 +47,7 @@ class Bench:
         self.server.close()
 
     def stop(self) -> list[str]:
-        """Ends the process; what it did wrong on the wire."""
+        """Ends the process; returns its violations of the rules of the wire."""
         host, self.host = self.host, None
         if host is None:
             return []
@@ -67,12 +67,12 @@ class Bench:
         return self.host
 
     def run(self, response: Response) -> tuple[list[str], Outcome | None, Opinion, dict[str, Opinion]]:
-        """Downloads the response; what is wrong, how it ended, and the opinions."""
+        """Downloads the response; returns what is wrong, the outcome, and the opinions."""
         asked = f"{response.first}-{FILE_BYTES - 1}" if response.is_resumed else None
         libcurl = self.libcurl.judge(response.pieces, asked)
         others = {name: read(response.pieces) for name, read in READERS.items()}
         try:
-            # What it refuses libcurl may see only when the connection ends.
+            # libcurl may notice an error only when the connection ends.
             sees_end = libcurl.is_end_seen and not libcurl.refusal
             must_end = sees_end or (response.is_plain and response.is_resumed)
             is_endless = response.stays_open and not must_end
@@ -91,7 +91,7 @@ class Bench:
         self.count += 1
         key = f"c{self.count}"
         self.server.plays[key] = play
-        # An address of its own, so that nothing is known of the origin and no connection is shared.
+        # A new address, so that nothing is known about the origin and no connection is shared.
         host_number = self.count % DOWNLOADS_PER_PROCESS
         origin = f"http://127.1.{host_number // 250}.{host_number % 250 + 1}"
         target = self.folder / "out" / key

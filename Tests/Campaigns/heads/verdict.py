@@ -1,4 +1,4 @@
-"""What a download may come to, given what libcurl and other readers make of the response."""
+"""Which outcomes are allowed, given how libcurl and other parsers read the response."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ REDIRECTS = {301, 302, 303, 307, 308}
 
 @dataclass
 class Outcome:
-    """What became of the download."""
+    """How the download ended."""
 
     download: JSON
-    #: The bytes under the final name; None: there is no such file.
+    #: The file with the final name; None if there is none.
     file: bytes | None
     #: Paths of all requests.
     paths: list[str]
 
 
 def judge(response: Response, outcome: Outcome, libcurl: Opinion, others: dict[str, Opinion]) -> list[str]:
-    """What is wrong, a sentence each."""
+    """What is wrong, one sentence each."""
     state = outcome.download["state"]
     if (state == "completed") != (outcome.file is not None):
         return [f"state and file differ: it is {state}, and under its name there is {outcome.file!r:.80}"]
@@ -47,12 +47,12 @@ def judge_refusal(response: Response, outcome: Outcome, libcurl: Opinion) -> lis
     error = outcome.download["error"] or {}
     status = error.get("httpStatus")
     is_first = len(outcome.paths) == (2 if response.is_resumed else 1)
-    # A redirect may have led away from the files that are counted.
+    # A redirect may have led to files that are not counted.
     is_first = is_first and not (libcurl.status in REDIRECTS and status == 404)
     if status is not None and is_first and status != libcurl.status:
         found.append(f"another status: it took {status}, libcurl {libcurl.status}")
     if error.get("kind") == "internal":
-        found.append(f"a failure that nobody understands: {error}")
+        found.append(f"an internal error: {error}")
     if response.is_plain and (response.is_resumed or libcurl.is_end_seen or not response.stays_open):
         found.append(f"a plain response refused: it is {outcome.download['state']}: {error}")
     return found
@@ -65,11 +65,11 @@ def judge_redirect(outcome: Outcome, libcurl: Opinion) -> list[str]:
 
 
 def judge_later(outcome: Outcome, libcurl: Opinion, others: dict[str, Opinion]) -> list[str]:
-    """The honest server has served the rest, or all of it."""
+    """Further requests to the honest server brought the rest, or the whole file."""
     allowed = {FILE}
     is_agreed = all(opinion.refusal or opinion.body == libcurl.body for opinion in others.values())
     if is_agreed and b'"v1"' in libcurl.final_head:
-        # Two contents of one validator are more than a client can see through.
+        # A client cannot detect two contents with the same validator.
         counted = counted_range(libcurl) if libcurl.status == 206 else None
         begin = counted[0] if counted else 0
         allowed.add((FILE[:begin] + libcurl.body + FILE[begin + len(libcurl.body) :])[: len(FILE)])
@@ -84,7 +84,7 @@ def judge_taken(
     """The response became the file, or the rest of it."""
     found = []
     counted = counted_range(libcurl) if libcurl.status == 206 else None
-    # A part ends where it says: what lies behind that is not taken, and how it ended does not matter.
+    # A part ends where its range says: later bytes are ignored, and how the connection ended does not matter.
     end = counted[1] if counted else None
     is_counted = end is not None and len(libcurl.body) >= end
     if libcurl.refusal and not is_counted:
@@ -101,7 +101,7 @@ def judge_taken(
         found.append(
             f"other bytes: the file ends in {file[-200:]!r}, and libcurl delivered {libcurl.body[-200:]!r}"
         )
-    # Of chunks, libcurl misses the last one even where it misses nothing behind it.
+    # With chunks, libcurl reports a missing last chunk even if nothing else is missing.
     is_framed = is_chunked(libcurl) or is_sized(libcurl)
     is_proven = libcurl.is_end_seen or is_counted or is_framed or file in decoded(libcurl)
     if download["lengthVerified"] and not is_proven:
@@ -121,32 +121,32 @@ def judge_taken(
 
 
 def is_dropped_by_libcurl(response: Response) -> bool:
-    """True when a line of the head begins with NUL: libcurl 7.88 drops the rest of that read silently."""
+    """True if a line of the head begins with NUL: libcurl 7.88 then drops the rest of that read silently."""
     return b"\n\0" in response.head
 
 
 def is_chunked(libcurl: Opinion) -> bool:
-    """True when libcurl has read chunks; it says so only by refusing those that lack the last one."""
+    """True if libcurl has read chunks; it shows this only by refusing a body without the last chunk."""
     pattern = rb"(?:^|\n)transfer-encoding:[ \t]*chunked[ \t]*\r?(?=\n)"
     return re.search(pattern, libcurl.final_head, re.IGNORECASE) is not None
 
 
 def is_sized(libcurl: Opinion) -> bool:
-    """True when as much came as the length tells that libcurl passes over beside `identity`."""
+    """True if the body has the Content-Length, which libcurl ignores beside `identity`."""
     lengths = re.findall(rb"(?i)\ncontent-length:[ \t]*(\d+)[ \t]*\r?(?=\n)", libcurl.final_head)
     is_identity = re.search(rb"(?i)\ntransfer-encoding:[ \t]*identity[ \t]*\r?\n", libcurl.final_head)
     return is_identity is not None and {int(length) for length in lengths} == {len(libcurl.body)}
 
 
 def counted_range(libcurl: Opinion) -> tuple[int, int] | None:
-    """First byte and count that a Content-Range tells; the forms without unit and with = count too."""
+    """First byte and count in a Content-Range, also without a unit or with `=`."""
     pattern = rb"(?:^|\n)content-range:[ \t]*(?:bytes[ =])?(\d+)-(\d+)/(?:\d+|\*)[ \t]*\r?(?=\n)"
     match = re.search(pattern, libcurl.final_head, re.IGNORECASE)
     return (int(match[1]), int(match[2]) + 1 - int(match[1])) if match else None
 
 
 def decoded(libcurl: Opinion) -> set[bytes]:
-    """The body with compression undone, where the head speaks of one."""
+    """The decompressed body, if the head has a Content-Encoding."""
     if b"content-encoding" not in libcurl.final_head.lower():
         return set()
     found = set()

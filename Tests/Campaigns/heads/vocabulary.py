@@ -1,4 +1,4 @@
-"""What heads are made of: as it should be, as servers get it wrong, and as parsers have stumbled over it."""
+"""Parts of heads: correct ones, common mistakes of servers, and input that has broken parsers."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ STATUS_LINES = (
     b"HTTP/1.1 100 Continue\r\n",
 )
 
-#: The first four are as they should be.
+#: The first four are valid.
 INTERIM = (
     b"HTTP/1.1 100 Continue\r\n\r\n",
     b"HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n",
@@ -140,8 +140,8 @@ INTERIM = (
     b"HTTP/1.1 099 Odd\r\n\r\n",
 )
 
-#: Name and values of fields that bear on the framing; {N}: the body's bytes, {M}: fewer, {P}: more;
-#: {A} to {Z} of {T}: what a resume asks for; {B}, {C}, {Y} and {U}: one beside these.
+#: Names and values of fields that affect the framing. {N}: the length of the body, {M}: less, {P}: more; {A}
+#: to {Z} of {T}: what a resume requests; {B}, {C}, {Y} and {U}: off by one.
 FRAMING = (
     (
         b"Content-Length",
@@ -486,7 +486,7 @@ BODIES = (
     b"x" * 300,
 )
 
-#: The first four are as they should be.
+#: The first four are valid.
 CHUNK_SIZES = (
     lambda size: b"%x" % size,
     lambda size: b"%X" % size,

@@ -1,30 +1,31 @@
-"""Processes killed by SIGKILL at every system call that changes something, and at random instants.
+"""SIGKILL at every system call that changes something, and at random times.
 
-A case runs one scenario (`scenarios.py`, `scenarios_several.py`) and kills its process: before the n-th call
-of one kind, at files of one place or by one thread, by strace; or at a random instant, or before a random
-call. Then what is left is looked at, a new process is started on the same state directory, and brings
-everything to its end. Where the scenario is itself a recovery, two processes are killed one after the other
-before that.
+A case runs one scenario (`scenarios.py`, `scenarios_several.py`) and kills its process: with strace before
+the n-th call of one kind, at files of one place or by one thread; or at a random time, or before a random
+call. Then the case checks what is left, and a new process starts on the same state directory and finishes
+everything. If the scenario is itself a recovery, two processes are killed one after the other before that.
 
-What must hold, after every kill:
-- what was answered is so: a start has its record, a pause is a pause with all its bytes, a cancel a cancel,
-  an update has its URL; what was asked and not answered may be so; a completion that was told has its file;
-- the final name holds nothing, what stood there before, or the whole file; files of others are untouched;
+What must hold after every kill:
+- what was answered holds: a start has its record, a pause is a pause with all its bytes, a cancel a cancel,
+  an update has its URL; what was requested and not answered may have happened; a reported completion has its
+  file;
+- the final name has no file, the earlier file, or the whole new one; other files are unchanged;
 - the database passes SQLite's integrity check and is not set aside;
-- the same `start`, or `resume` for what was paused, ends with exactly the server's bytes; no partial is left;
-- of what the process had taken out of its socket at most 1 MiB is asked for again (`slow-disk` comes near it:
-  a call to the disk is held up until the process has read all that it has room for);
+- the same `start`, or `resume` after a pause, ends with exactly the server's bytes and leaves no partial
+  file;
+- of the bytes that the process had read from its socket, at most 1 MiB is requested again (`slow-disk` comes
+  close: a call to the disk is delayed until the process has read all that its buffers can take);
 - no process breaks a rule of the wire.
 
-Cases: of a dozen, nine take the points of `points.tsv` one after the other, in a mixed order that never
-changes, two are kills at random, and one runs a scenario without a kill, and fails if it makes calls that are
-not in the list: then `points.py` is to be run. When the points are used up all are random.
+Of every twelve cases, nine take the next points of `points.tsv`, in a fixed shuffled order; two are kills at
+random; one runs a scenario without a kill and fails if it makes calls that are not in the list: then run
+`points.py`. When all points are used, all cases are random.
 
-Not covered: calls that touch no file of the service or its downloads (sockets, pipes, memory); calls on a
-partial that was made without a name, in the scenarios that are under strace from the first instruction
-(strace cannot tell it by its path, and its threads are not there yet; other scenarios have them). The order
-in which threads make their calls is the machine's, so the n-th call of a run need not be the n-th of another.
-A run that ends before its n-th call is counted as "not reached".
+Not covered: calls that use no file of the service or its downloads (sockets, pipes, memory); calls on a
+partial file that was created without a name, in scenarios that are under strace from the first instruction
+(strace cannot identify it by path, and the threads do not exist yet; other scenarios cover them). The order
+of calls of different threads varies, so the n-th call can be another one in the next run. A run that ends
+before its n-th call is counted as "not reached".
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ from .stepping_server import SteppingServer
 from .strace import ANYWHERE, Point
 from .trial import Trial
 
-#: What the cases of a dozen are, by their number in it; the others take the next point.
+#: What each case of twelve is; all others take the next point.
 DOZEN = 12
 RANDOM = (5, 11)
 DRY = (8,)
-#: How long a call is held up where the scenario kills by itself; longer than it takes to do so.
+#: How long a call is delayed in scenarios that kill by themselves; longer than they need for it.
 DELAY_SECONDS = 2.0
-#: How often a dry run is repeated before its calls count as not in the list.
+#: How often a dry run is repeated before its calls count as missing in the list.
 DRY_RUNS = 3
 
 
@@ -145,7 +146,7 @@ class Kills(Campaign):
     # Dry runs
 
     def count(self, name: str, random: Random, folder: Path) -> tuple[set[Point], Result]:
-        """A run without a kill: the points that the scenario passes."""
+        """A run without a kill: returns the points that the scenario reaches."""
         found: set[Point] = set()
 
         def body(trial: Trial, scenario: Scenario) -> None:
@@ -166,7 +167,7 @@ class Kills(Campaign):
         return found, result
 
     def compare(self, name: str, random: Random, folder: Path) -> Result:
-        """A run without a kill, which must pass no points that are not in the list."""
+        """A run without a kill, which must reach only points in the list."""
         for run in range(DRY_RUNS):
             here = folder / f"run-{run}"
             here.mkdir()
@@ -189,10 +190,10 @@ class Kills(Campaign):
         command: Callable[[int | None], strace.Command] | None,
         seconds: float | None = None,
     ) -> bool:
-        """One process of the scenario, until it is killed or its act is over; true when it was killed.
+        """Runs one process of the scenario until it is killed or its act is over; true if it was killed.
 
-        `command` is asked for where the process is to come under strace: what is known then is the most. It
-        is given the process's id, where there is one by then.
+        `command` is called as late as possible before strace starts, when most is known. It gets the process
+        id if the process already exists.
         """
         scenario.tracer = None
         if scenario.from_birth:
@@ -211,7 +212,7 @@ class Kills(Campaign):
             timer.cancel()
             timer.join()
         if not was_killed:
-            # Whatever comes after the act belongs to another scenario.
+            # Calls after the act belong to another scenario.
             if scenario.from_birth and command is not None and host.process.poll() is None:
                 strace.kill_child(host.process.pid)
                 host.process.wait(10)
@@ -223,11 +224,11 @@ class Kills(Campaign):
         return was_killed
 
     def survives(self, scenario: Scenario, host: Towline) -> bool:
-        """Runs the act; false when the process was killed meanwhile."""
+        """Runs the act; false if the process was killed during it."""
         try:
             scenario.act(host)
         except (Timeout, OSError, ValueError, AssertionError):
-            # The output ended in the middle of something, or the input was closed already.
+            # The output ended inside a message, or the input was already closed.
             with suppress(subprocess.TimeoutExpired):
                 if host.process.wait(2) == -9:
                     return False

@@ -1,4 +1,4 @@
-"""What the host of a killed process may rely on, by what it was answered and told."""
+"""What a host can rely on after a kill, from the answers and events that it received."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from towline_client import JSON, RPCError, Timeout, Towline
 
-#: What an answer that names a state leaves possible once the process is gone.
+#: States that are possible after the exit, by the state in the last answer.
 AFTER_ANSWER = {
     "queued": {"live", "completed"},
     "active": {"live", "completed"},
@@ -18,7 +18,7 @@ AFTER_ANSWER = {
     "completed": {"completed"},
     "canceled": {"canceled"},
 }
-#: What a command that was not answered may have made of it besides.
+#: Further states that are possible after a command without an answer.
 AFTER_ASKING = {
     "start": {"live", "completed"},
     "resume": {"live", "completed"},
@@ -30,7 +30,7 @@ AFTER_ASKING = {
 
 
 def standing(download: JSON | None) -> str:
-    """A record as a new process sees it, in one word."""
+    """The state of a record in one word, as a new process sees it."""
     if download is None:
         return "none"
     if download["state"] == "paused":
@@ -40,27 +40,27 @@ def standing(download: JSON | None) -> str:
 
 @dataclass
 class Wanted:
-    """One download: how it is asked for, what it must become, and how it may stand now."""
+    """One download: its request, its expected content, and its possible states."""
 
     id: str
     url: str
     path: Path
-    #: What the finished file holds.
+    #: The content of the finished file.
     data: bytes
     options: JSON = field(default_factory=dict)
-    #: What stood at the path before.
+    #: The earlier content at this path.
     former: bytes | None = None
     stands: set[str] = field(default_factory=lambda: {"none"})
     urls: set[str] = field(default_factory=set)
     #: Received bytes that a pause promised.
     promised: int = 0
-    #: The server's file is another one than when it began: bytes held count for nothing.
+    #: The server's file has changed since the start, so that received bytes do not count.
     is_changed: bool = False
-    #: The host asked for its end.
+    #: The host asked to cancel or remove it.
     is_unwanted: bool = False
-    #: Requests that the server had had when the process was killed last.
+    #: Requests that the server had received at the last kill.
     requests_before: int = 0
-    #: A request that was sent and whose answer has not been looked at.
+    #: A request that was sent and whose answer has not been read.
     pending: tuple[Towline, int, str, JSON] | None = None
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class Wanted:
 
     @property
     def partials(self) -> list[Path]:
-        """Where the partial may lie: beside the path that was asked for, or the one that it became."""
+        """Where the partial file can be: beside the requested path, or beside the final one."""
         names = {Path(self.options.get("path", self.path)), self.path}
         return [path.with_name(f"{path.name}.towline") for path in sorted(names)]
 
@@ -80,14 +80,14 @@ class Wanted:
         self.pending = (host, host.send(method, self.asked(method, params)), method, params)
 
     def receive(self) -> None:
-        """Waits for the answer to what was sent."""
+        """Waits for the answer to the sent request."""
         if self.pending is not None:
             host, request_id, method, params = self.pending
             self.answered(method, params, host.answer(request_id))
             self.pending = None
 
     def asked(self, method: str, params: JSON) -> JSON:
-        """Before a request is sent; returns its params."""
+        """Notes a request before it is sent; returns its params."""
         self.stands = self.stands | AFTER_ASKING[method]
         if method in ("cancel", "remove"):
             self.is_unwanted = True
@@ -108,7 +108,7 @@ class Wanted:
             self.url = params["url"]
 
     def ask(self, host: Towline, method: str, **params: Any) -> JSON | None:
-        """One request and its answer; None when the download's state did not allow it."""
+        """Sends a request and waits; None if the state of the download did not allow it."""
         before = (self.stands, self.urls, self.is_unwanted)
         try:
             result: JSON = host.call(method, **self.asked(method, params))
@@ -121,7 +121,7 @@ class Wanted:
         return result
 
     def heard(self, host: Towline) -> None:
-        """After the process is gone: what it still answered, and what its last event told."""
+        """After the exit: notes the pending answer and the last event."""
         if self.pending is not None and self.pending[0] is host:
             with suppress(Timeout):
                 self.receive()

@@ -1,6 +1,6 @@
-"""The list of the points at which processes are killed: `points.tsv`, made by dry runs.
+"""The points at which processes are killed: `points.tsv`, made by dry runs.
 
-python points.py BINARY    runs every scenario some times, counting its calls, and writes the list anew
+python points.py BINARY    runs every scenario several times, counts its calls, and writes the list again
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kills.strace import ANYWHERE, Point  # noqa: E402
 
 LIST = HERE / "points.tsv"
 DRY_RUNS = 3
-#: Threads take turns otherwise on a busy machine: so many more calls of a kind say nothing.
+#: On a busy machine threads take turns differently: this many more calls of a kind are normal.
 MORE = 10
 FLUSHES = ("fdatasync", "fsync", "syncfs", "sync_file_range")
 
 
 def load() -> list[Point]:
-    """All points, as they stand in the list."""
+    """All points in the list."""
     points = []
     for line in LIST.read_text().splitlines()[1:]:
         scenario, call, place, numbers = line.split("\t")
@@ -37,18 +37,18 @@ def load() -> list[Point]:
 
 
 def missing(found: Iterable[Point], listed: Iterable[Point]) -> list[Point]:
-    """Of the points that were passed, those that are not in the list; a few more of a kind are no matter."""
+    """The reached points that are not in the list; slightly higher numbers of a listed kind are allowed."""
     most: dict[tuple[str, str, str], int] = {}
     for point in listed:
         most[point.kind] = max(point.n, most.get(point.kind, 0))
-    # How many calls come before one that is counted anywhere is a matter of how the binary is linked, and
-    # which files are flushed together is one of time.
+    # Not compared: how many calls precede one that is counted anywhere depends on linking, and which files
+    # are flushed together depends on time.
     sure = (point for point in found if point.place != ANYWHERE and point.call not in FLUSHES)
     return [p for p in sure if p.kind not in most or p.n > most[p.kind] * 1.5 + MORE]
 
 
 def ranges(numbers: set[int]) -> str:
-    """1-4,7 for 1, 2, 3, 4 and 7."""
+    """Makes `1-4,7` of 1, 2, 3, 4 and 7."""
     parts: list[list[int]] = []
     for n in sorted(numbers):
         if parts and parts[-1][1] == n - 1:

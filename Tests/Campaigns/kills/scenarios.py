@@ -1,6 +1,6 @@
-"""What the processes do that are killed: one download of one process.
+"""What the killed processes do: one download in one process.
 
-Each scenario is deterministic but for the timing of threads.
+Each scenario is deterministic except for the timing of threads.
 """
 
 from __future__ import annotations
@@ -22,52 +22,52 @@ from .ledger import Wanted
 from .trial import Trial
 
 KIB = 1024
-#: What the service gathers before it writes.
+#: How many bytes the service collects before it writes.
 BUFFER = 128 * KIB
 
 
 class Scenario:
-    """One course of events.  Of its acts, everything after `begin` is under the knife."""
+    """One course of events. The process can be killed at any time after `begin`."""
 
     name: ClassVar[str]
-    #: The process is under strace from its first instruction; else from the end of `begin`.
+    #: The process is under strace from its first instruction; otherwise from the end of `begin`.
     from_birth: ClassVar[bool] = False
-    #: How many processes, one after the other, are killed at the same place.
+    #: How many processes are killed at the same place, one after the other.
     rounds: ClassVar[int] = 1
-    #: How long the act takes, about, on a quiet machine.
+    #: About how long the act takes on an idle machine.
     seconds: ClassVar[float] = 0.03
-    #: Only these calls at these places are points; None: all.
+    #: Only these calls at these places are points; None: all calls.
     calls: ClassVar[frozenset[tuple[str, str]] | None] = None
-    #: At a point the call is held up, and the act itself kills.
+    #: At a point the call is delayed, and the act itself kills the process.
     is_delayed: ClassVar[bool] = False
     #: Arguments of the process.
     arguments: ClassVar[tuple[str, ...]] = ()
 
     size: ClassVar[int] = 700 * KIB
-    #: Where the server stops until it is released.
+    #: Where the server stops until `release`.
     stop: ClassVar[int] = 400 * KIB
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
         self.gate = threading.Event()
-        #: strace, where it has come to a process that was there already.
+        #: strace, if it was attached to a running process.
         self.tracer: subprocess.Popen[bytes] | None = None
-        #: Nothing is held up and nothing is killed.
+        #: Nothing is delayed or killed.
         self.is_dry = False
 
     def prepare(self) -> None:
-        """What there is before; by processes of its own."""
+        """Prepares the files and the state, with other processes."""
         self.file = self.trial.want("file", self.size)
 
     def begin(self, host: Towline) -> None:
-        """Brings the process to where it begins to matter."""
+        """Brings the process to the point where kills can begin."""
         self.run_until(host, self.file, self.stop)
 
     def act(self, host: Towline) -> None:
         raise NotImplementedError
 
     def after(self) -> None:
-        """When the process is gone: ends others."""
+        """Ends other processes after the kill."""
 
     # Helpers
 
@@ -75,7 +75,7 @@ class Scenario:
         return self.trial.server.resources["/" + wanted.url.split("/", 3)[3]]
 
     def hold(self, wanted: Wanted, after: int) -> None:
-        """From now on the server stops after so many bytes of a body until the gate is opened."""
+        """From now on the server stops after this many bytes of a body, until the gate opens."""
         resource = self.resource(wanted)
         resource.default = replace(resource.default, hold_after=after, gate=self.gate)
 
@@ -85,9 +85,9 @@ class Scenario:
         self.gate.set()
 
     def run_until(self, host: Towline, wanted: Wanted, count: int) -> None:
-        """Starts the download and returns when the process has read so many bytes, where the server stops.
+        """Starts the download, and returns when the process has read `count` bytes, where the server stops.
 
-        All that fills a buffer of the service is written then, too.
+        By then it has also written every full buffer.
         """
         self.hold(wanted, count)
         wanted.ask(host, "start")
@@ -108,18 +108,18 @@ class Scenario:
         self.trial.server.wait(lambda: self.bytes_read(wanted) >= count)
 
     def warm_up(self, host: Towline) -> None:
-        """Has all threads made that a download needs."""
+        """Makes the service create all threads that a download needs."""
         first = self.trial.want("first", 1)
         first.ask(host, "start")
         host.call("wait", id=first.id)
 
     def end(self, host: Towline, wanted: Wanted) -> None:
-        """Lets the download end and waits for that."""
+        """Lets the download finish and waits for it."""
         self.release(wanted)
         host.call("wait", id=wanted.id)
 
     def dies_in(self, host: Towline, call: str, place: str) -> None:
-        """Lets the held download go on until the process dies before its first such call."""
+        """Continues the held download until the process is killed before its first such call."""
         trial = self.trial
         point = strace.Point(self.name, call, place, 1)
         process_id = host.process.pid
@@ -132,7 +132,7 @@ class Scenario:
 
 
 class Life(Scenario):
-    """A state directory is made, a file is fetched into it, the process ends."""
+    """Creates a state directory, downloads a file, and exits."""
 
     name = "life"
     from_birth = True
@@ -146,7 +146,7 @@ class Life(Scenario):
 
 
 class Start(Scenario):
-    """A request to start, until the server has the request and a byte has come."""
+    """A start request, until the server has the request and one byte has arrived."""
 
     name = "start"
 
@@ -164,7 +164,7 @@ class Start(Scenario):
 
 
 class Transfer(Scenario):
-    """Bytes come, are written and marked."""
+    """Bytes are received, written and marked."""
 
     name = "download"
     size = 3072 * KIB
@@ -179,7 +179,7 @@ class Transfer(Scenario):
 
 
 class SlowDisk(Transfer):
-    """One write takes long, the process reads what it has room for and is killed: the most it can lose."""
+    """One write is slow; the process fills its buffers and is killed: the largest possible loss."""
 
     name = "slow-disk"
     seconds = 0.2
@@ -213,7 +213,7 @@ class SlowDisk(Transfer):
                 read, since = self.bytes_read(self.file), time.monotonic()
         host.process.kill()
         if self.tracer is not None:
-            # Else a thread that strace holds up would keep the process from being gone.
+            # Otherwise a thread that strace delays would keep the process from exiting.
             self.tracer.kill()
         return host.kill()
 
@@ -255,7 +255,7 @@ class Complete(Scenario):
 
 
 class Overwrite(Scenario):
-    """Another file stands at the destination until the new one is whole."""
+    """Another file stays at the destination until the new one is complete."""
 
     name = "overwrite"
 
@@ -270,7 +270,7 @@ class Overwrite(Scenario):
 
 
 class Rename(Scenario):
-    """The destination is taken, the next free name is the file's; and only one."""
+    """The destination is taken, so the file gets the next free name; and only one."""
 
     name = "rename"
 
@@ -285,7 +285,7 @@ class Rename(Scenario):
 
 
 class UnknownLength(Scenario):
-    """The server does not say how long the file is."""
+    """The server does not give the length of the file."""
 
     name = "unknown-length"
 
@@ -298,7 +298,7 @@ class UnknownLength(Scenario):
 
 
 class Retry(Scenario):
-    """The connection breaks, and the download waits and tries again."""
+    """The connection breaks; the download waits and tries again."""
 
     name = "retry"
     stop = 200 * KIB
@@ -334,7 +334,7 @@ class CancelPaused(Scenario):
 
 
 class Remove(Scenario):
-    """A completed download is forgotten and its file deleted."""
+    """A completed download is removed and its file deleted."""
 
     name = "remove"
     seconds = 0.01
@@ -348,7 +348,7 @@ class Remove(Scenario):
 
 
 class Update(Scenario):
-    """The download goes on at another URL, which has the same file."""
+    """The download continues at another URL with the same file."""
 
     name = "update"
 
@@ -365,7 +365,7 @@ class Update(Scenario):
 
 
 class Checkpoint(Scenario):
-    """What has come in 2 s, more than 8 MiB, is made durable while the download goes on."""
+    """The bytes of 2 s, more than 8 MiB, are made durable during the download."""
 
     name = "checkpoint"
     size = 9 * 1024 * KIB
@@ -382,7 +382,7 @@ class Checkpoint(Scenario):
 
 
 class Suspend(Scenario):
-    """The host ends the process in order."""
+    """The host shuts the process down."""
 
     name = "suspend"
     seconds = 0.02

@@ -1,4 +1,4 @@
-"""What the processes do that are killed: several processes on one state directory, or several downloads."""
+"""What the killed processes do: several processes on one state directory, or several downloads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .scenarios import KIB, SINGLE, Scenario
 
 
 class Recovery(Scenario):
-    """A process finds what a killed one left, and is killed itself; twice."""
+    """A process recovers from a kill, and is killed itself; twice."""
 
     name = "recovery"
     from_birth = True
@@ -22,7 +22,7 @@ class Recovery(Scenario):
         self.release(self.file)
 
     def die_first(self) -> None:
-        """A process leaves what the next ones have to do with."""
+        """A process leaves the state from which the next ones recover."""
         first = self.trial.launch()
         self.begin(first)
         first.kill()
@@ -34,7 +34,7 @@ class Recovery(Scenario):
 
 
 class Changed(Recovery):
-    """As recovery, but the server has another file by then: all anew."""
+    """Like `recovery`, but the server now has another file: everything restarts at 0."""
 
     name = "changed"
 
@@ -47,7 +47,7 @@ class Changed(Recovery):
 
 
 class Finalizing(Recovery):
-    """As recovery, from a process that died before its rename."""
+    """Like `recovery`, after a kill before the rename."""
 
     name = "finalizing"
 
@@ -58,7 +58,7 @@ class Finalizing(Recovery):
 
 
 class Renamed(Recovery):
-    """As recovery, from a process that died after its rename, before that was durable and recorded."""
+    """Like `recovery`, after a kill after the rename, before it was durable and recorded."""
 
     name = "renamed"
 
@@ -69,7 +69,7 @@ class Renamed(Recovery):
 
 
 class ResumeAll(Scenario):
-    """A process goes on with several downloads that a killed one left, and leaves the paused one alone."""
+    """A process continues several downloads of a killed one, but not the paused one."""
 
     name = "resume-on-start"
     from_birth = True
@@ -96,7 +96,7 @@ class ResumeAll(Scenario):
 
 
 class TakeOver(Scenario):
-    """A second process asks for a download of a living one, and has it when that is killed."""
+    """A second process requests a download of a running one, and gets it when that one is killed."""
 
     name = "take-over"
     from_birth = True
@@ -110,7 +110,7 @@ class TakeOver(Scenario):
     def act(self, host: Towline) -> None:
         result = self.file.ask(host, "start")
         if result is None or result["download"]["owner"] != "other":
-            self.trial.fault(f"a second start of a living process's download answers {result}")
+            self.trial.fault(f"a second start of a running process's download answers {result}")
         self.after()
         self.file.ask(host, "start")
         host.call("wait", id=self.file.id)
@@ -123,25 +123,25 @@ class TakeOver(Scenario):
 
 
 class HandOver(Scenario):
-    """A process without its host hands its download over to another that asks, which brings it to its end."""
+    """A process whose host has exited hands its download to the next process that asks for it."""
 
     name = "hand-over"
     seconds = 1.0
     arguments = ("--on-host-exit", "finish")
 
     def begin(self, host: Towline) -> None:
-        # With `initialize` the end of input means that the host has gone.
+        # After `initialize`, the end of input means that the host has exited.
         host.call("initialize", processId=None)
         super().begin(host)
         host.close_stdin()
 
     def act(self, host: Towline) -> None:
         other = self.trial.launch()
-        # Held again in the rest that it will ask for, so that there is something to pause.
+        # Held once more in the remaining part, so that there is something to pause.
         self.hold(self.file, 100 * KIB)
 
         def is_ours() -> bool:
-            # Until the other has noticed that its host is gone it does not give the download up.
+            # The other process gives the download up only after it has noticed that its host has exited.
             result = self.file.ask(other, "start")
             return result is not None and result["download"]["owner"] == "self"
 
@@ -150,16 +150,16 @@ class HandOver(Scenario):
         self.release(self.file)
         self.file.ask(other, "resume")
         if other.call("wait", id=self.file.id)["download"]["state"] != "completed":
-            self.trial.fault("the one that asked did not complete the download")
+            self.trial.fault("the process that asked did not complete the download")
         other.close_stdin()
         if (status := other.wait_exit()) != 0:
             errors = [m["error"]["message"] for m in other.messages if "error" in m]
-            self.trial.fault(f"the one that asked ended with status {status}: {errors} {other.stderr[-300:]}")
+            self.trial.fault(f"the process that asked exited with {status}: {errors} {other.stderr[-300:]}")
         self.trial.has_died(other)
 
 
 class Burst(Scenario):
-    """Many requests at once, for small files and some that take more than one write."""
+    """Many requests at once, for small files and some that need several writes."""
 
     name = "burst"
     seconds = 0.06

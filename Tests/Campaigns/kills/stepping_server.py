@@ -1,6 +1,6 @@
-"""A scripted server that knows what its client has read: it looks into the other end's socket.
+"""A scripted server that knows what its client has read: it reads the state of the client's socket.
 
-What lies in a receive queue when a process is killed was never the process's, so it is not what a kill costs.
+Bytes in a receive queue when a process is killed never reached the process, so the kill did not lose them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from scripted_server import Behaviour, ConnectionCut, Request, Resource, ScriptedServer
 
 STEP = 65_536
-#: Longer than any pause of a client that goes on reading.
+#: Longer than any pause of a client that keeps reading.
 DRAIN_SECONDS = 0.3
 #: linux/tcp.h
 TCP_ESTABLISHED = 1
@@ -27,14 +27,14 @@ NLM_F_REQUEST = 1
 
 
 class SocketLook:
-    """Asks the kernel for the receive queue of the other end of a loopback connection.  C: sock_diag(7)"""
+    """Asks the kernel for the receive queue at the other end of a loopback connection.  C: sock_diag(7)"""
 
     def __init__(self) -> None:
         self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_SOCK_DIAG)
         self._lock = threading.Lock()
 
     def unread(self, connection: socket.socket) -> int | None:
-        """Bytes that the other end has received and not read; None when it is not open any more."""
+        """Bytes that the other end has received but not read; None if it is closed."""
         ends = (connection.getpeername(), connection.getsockname())
         ports = struct.pack("!HH", ends[0][1], ends[1][1])
         addresses = b"".join(socket.inet_aton(host) + bytes(12) for host, _ in ends)
@@ -51,7 +51,7 @@ class SocketLook:
 
 
 class Flow:
-    """A body on its way: how much of it was sent, and how much the client has taken."""
+    """A body in transfer: how much the server has sent, and how much the client has read."""
 
     def __init__(self, connection: socket.socket, look: SocketLook) -> None:
         self._connection = connection
@@ -59,7 +59,7 @@ class Flow:
         self._lock = threading.Lock()
         self._sent_wire = 0
         self.sent = 0
-        #: Body bytes that the client has certainly taken out of its socket.
+        #: Body bytes that the client has certainly read from its socket.
         self.read = 0
 
     def push(self, piece: bytes, *, chunked: bool) -> None:
@@ -81,7 +81,7 @@ class Flow:
             self.sent += len(piece)
 
     def look(self) -> bool | None:
-        """Updates `read`; true when all that was sent is read, None when nobody will read any more."""
+        """Updates `read`; true if everything sent was read, None if the connection is closed."""
         with self._lock:
             try:
                 on_its_way = struct.unpack("=i", fcntl.ioctl(self._connection, termios.TIOCOUTQ, bytes(4)))[0]
@@ -98,17 +98,17 @@ class Flow:
 
 
 class SteppingServer(ScriptedServer):
-    """Sends the next step when the client has read the last one, or after a while in which it did not."""
+    """Sends the next step when the client has read the last one, or after a short time."""
 
     def __init__(self) -> None:
         self._look = SocketLook()
         self._flows: dict[int, Flow] = {}
-        #: With false the server sends as quickly as it can.
+        #: If false, the server sends as fast as it can.
         self.is_stepping = True
         super().__init__()
 
     def forget(self, prefix: str) -> None:
-        """Drops what is known of the paths that begin so."""
+        """Forgets all paths with this prefix."""
         self.is_stepping = True
         with self._changed:
             gone = [r for r in self.log if r.target.startswith(prefix)]
@@ -122,7 +122,7 @@ class SteppingServer(ScriptedServer):
         return [resource for path, resource in self.resources.items() if path.startswith(prefix)]
 
     def body_read(self, request: Request) -> int:
-        """Body bytes that the client has certainly taken out of its socket by now, or had when it died."""
+        """Body bytes that the client has certainly read by now, or had read when it was killed."""
         flow = self._flows.get(id(request))
         if flow is None:
             return 0
@@ -149,7 +149,7 @@ class SteppingServer(ScriptedServer):
             connection.sendall(b"0\r\n\r\n")
 
     def _drain(self, flow: Flow) -> None:
-        """Waits until the client has read all."""
+        """Waits until the client has read everything."""
         deadline = time.monotonic() + (DRAIN_SECONDS if self.is_stepping else 0)
         while not (is_drained := flow.look()):
             if is_drained is None:

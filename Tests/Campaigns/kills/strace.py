@@ -1,4 +1,4 @@
-"""Kills a process at the n-th system call of a kind, or counts its calls, by strace."""
+"""Uses strace to kill a process at the n-th system call of a kind, or to count its calls."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Calls that change what is on disk, or who may.
+#: Calls that change what is on disk, or who may use it.
 CALLS = (
     "openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,"
     "pwrite64,pwritev,pwritev2,write,writev,ftruncate,truncate,fallocate,sync_file_range,copy_file_range,"
     "fdatasync,fsync,syncfs,sync,msync,fchmod,chmod,fchmodat,utimensat,fsetxattr,fcntl,flock"
 )
-#: Of these only the ones with such an argument.
+#: These calls count only with such an argument.
 ONLY = {"openat": ("O_CREAT", "O_TMPFILE"), "fcntl": ("OFD_SETLK",)}
-#: The place of a call whose path is not known before the process runs: counted wherever it goes.
+#: The place of a call whose path is unknown before the process runs: counted at any path.
 ANYWHERE = "*"
-#: The place of a call on a file that had no name when it was made, which strace cannot tell by path.
+#: The place of a call on a file that was created without a name, which strace cannot identify by path.
 UNNAMED = "unnamed"
-#: Its calls are counted by the thread that makes them, where that is there already: its name after this.
+#: Prefix of places that name a thread: there the calls of that thread are counted, if it already exists.
 THREAD = "@"
-#: Of those anywhere only these can be met by their number: no thread makes as many before.
+#: Only these calls can be met by their number at ANYWHERE: no other thread makes as many before.
 EARLY_CALLS = ("openat", "mkdir", "unlink", "fcntl")
 ATTACH_SECONDS = 5.0
 
@@ -36,7 +36,7 @@ Places = Mapping[str, Sequence[Path]]
 
 @dataclass(frozen=True)
 class Point:
-    """Where to kill: before the n-th call of a kind, at files of one place, that one thread makes."""
+    """Where to kill: before the n-th call of a kind, at files of one place or by one thread."""
 
     scenario: str
     call: str
@@ -53,14 +53,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Command:
-    """strace with what it is to do."""
+    """strace and its arguments."""
 
     words: list[str]
-    #: The one thread that it looks at; None: all.
+    #: The only thread that it watches; None: all threads.
     thread: int | None = None
 
     def start(self, process_id: int) -> subprocess.Popen[bytes]:
-        """Runs it on a process that is there already; returns when it has the threads that it is to have."""
+        """Attaches it to a running process; returns when it traces the threads."""
         words = [*self.words, "-p", str(self.thread or process_id)]
         strace = subprocess.Popen(words, stderr=subprocess.PIPE)
         deadline = time.monotonic() + ATTACH_SECONDS
@@ -84,27 +84,27 @@ def injecting(point: Point, what: str, places: Places, process_id: int | None, l
 
 
 def killing(point: Point, places: Places, process_id: int | None, log: Path) -> Command:
-    """Kills at the point.  The call itself does not happen any more.
+    """Kills at the point. The call itself does not happen.
 
-    Without `--seccomp-bpf`, which would be quicker: strace 6.1 then loses the signal.
+    Without `--seccomp-bpf`, which would be faster: with it, strace 6.1 loses the signal.
     """
     return injecting(point, "signal=KILL", places, process_id, log)
 
 
 def delaying(point: Point, seconds: float, places: Places, process_id: int | None, log: Path) -> Command:
-    """Holds the call up."""
+    """Delays the call."""
     return injecting(point, f"delay_enter={int(seconds * 1e6)}", places, process_id, log)
 
 
 def counting(log: Path) -> Command:
-    """Only tells."""
+    """Only logs the calls."""
     return Command(
         ["strace", "-f", "-q", "-y", "-s", "300", "-o", str(log), "-e", "signal=none", "-e", f"trace={CALLS}"]
     )
 
 
 def threads(process_id: int) -> dict[str, int]:
-    """The threads of a process as places."""
+    """The threads of a process, by place."""
     found = {}
     for task in sorted(Path(f"/proc/{process_id}/task").iterdir(), key=lambda path: -int(path.name)):
         with suppress(OSError):
@@ -113,7 +113,7 @@ def threads(process_id: int) -> dict[str, int]:
 
 
 def is_traced(process_id: int, thread: int | None) -> bool:
-    """True when strace has the thread, or all of them."""
+    """True if strace traces the thread, or all threads."""
     for status in Path(f"/proc/{process_id}/task").glob(f"{thread or '*'}/status"):
         with suppress(OSError):
             if "TracerPid:\t0\n" in status.read_text():
@@ -122,7 +122,7 @@ def is_traced(process_id: int, thread: int | None) -> bool:
 
 
 def kill_child(strace_id: int) -> None:
-    """Kills the process that strace started; strace then ends likewise."""
+    """Kills the process that strace started; strace then exits too."""
     with suppress(OSError):
         for child in Path(f"/proc/{strace_id}/task/{strace_id}/children").read_text().split():
             os.kill(int(child), signal.SIGKILL)
@@ -135,14 +135,14 @@ QUOTED = re.compile(r'"(/[^"]*)"')
 
 @dataclass
 class Stage:
-    """What was known of a process when it came under strace."""
+    """What was known about a process when strace started."""
 
     place_of: Callable[[Path], str | None]
     #: By place.
     threads: dict[str, int]
 
     def place(self, thread: str, rest: str) -> str | None:
-        """Where a call goes, by its arguments as strace shows them."""
+        """The place of a call, from its arguments as strace prints them."""
         descriptor = DESCRIPTOR.match(rest)
         paths = [descriptor[1]] if descriptor is not None else QUOTED.findall(rest)
         places = [place for path in paths if (place := self.place_of(Path(path))) is not None]
@@ -152,7 +152,7 @@ class Stage:
 
 
 def counted(log: Path, scenario: str, stage: Stage) -> set[Point]:
-    """The points that a process passed, by the log of `counting`."""
+    """The points that a process reached, from the log of `counting`."""
     here: Counter[tuple[str, str, str]] = Counter()
     anywhere: Counter[tuple[str, str]] = Counter()
     points = set()

@@ -1,4 +1,4 @@
-"""One case: the processes that are killed, and what a new one must find and make of it."""
+"""One case: the processes that are killed, and what a new one must find and do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .stepping_server import SteppingServer
 from .strace import ANYWHERE, UNNAMED
 
 MIB = 1 << 20
-#: What kill -9 may cost of what a connection had read.
+#: The most bytes read from a connection that kill -9 may lose.
 REFETCH_LIMIT = MIB
 RETRY = {"maxAttempts": 20, "initialDelayMs": 20, "maxDelayMs": 100}
 
@@ -31,21 +31,21 @@ class Trial:
         self, binary: Path, server: SteppingServer, folder: Path, prefix: str, random: Random
     ) -> None:
         self.binary, self.server, self.random = binary, server, random
-        #: What the server's paths of this case begin with.
+        #: Prefix of this case's paths on the server.
         self.prefix = prefix
         self.folder = folder
         self.state = folder / "state"
         self.files = folder / "files"
         self.log = folder / "strace.log"
         self.wanted: list[Wanted] = []
-        #: Files that are none of the service's business, with what they hold.
+        #: Other files, which the service must not touch, with their content.
         self.kept: dict[Path, bytes] = {}
         self.hosts: list[Towline] = []
         self.result = Result()
         (folder / "home").mkdir()
         self.files.mkdir()
 
-    # The stage
+    # Set-up
 
     def launch(self, *args: str, prefix: Sequence[str] = ()) -> Towline:
         host = Towline(
@@ -59,7 +59,7 @@ class Trial:
         return host
 
     def want(self, name: str, size: int, **options: Any) -> Wanted:
-        """A file on the server and the download of it."""
+        """A file on the server, and its download."""
         data = content(len(self.wanted) + 1, size)
         path = f"{self.prefix}/{len(self.wanted)}"
         self.server.add(path, data)
@@ -78,7 +78,7 @@ class Trial:
         return [r for r in self.server.requests() if r.path[1:] in paths]
 
     def places(self) -> dict[str, list[Path]]:
-        """Where calls go, as far as it is known now."""
+        """The paths of each place, as far as they are known now."""
         database = self.state / "towline.db"
         places = {
             "state": [self.state, self.state / "sessions"],
@@ -95,7 +95,7 @@ class Trial:
         return places
 
     def place_of(self) -> Callable[[Path], str | None]:
-        """Names the place of a path by what is known now; for calls that are made from now on."""
+        """A function that names the place of a path, from what is known now."""
         known = {path: place for place, paths in self.places().items() for path in paths}
 
         def look(path: Path) -> str | None:
@@ -111,7 +111,7 @@ class Trial:
     # After a kill
 
     def has_died(self, host: Towline) -> None:
-        """Notes what the process has told, and looks at what it left."""
+        """Notes what the process has reported, and checks what it left."""
         host.finish()
         for wanted in self.wanted:
             wanted.heard(host)
@@ -121,16 +121,16 @@ class Trial:
             self.check_copy()
 
     def look_at_final(self, wanted: Wanted) -> None:
-        """The final name holds nothing, what stood there before, or the whole file."""
+        """The final name must have no file, the earlier file, or the whole new one."""
         found = wanted.path.read_bytes() if wanted.path.exists() else None
         if found not in (wanted.former, wanted.data):
             size = "nothing" if found is None else f"{len(found)} bytes"
-            self.fault(f"{wanted.path.name} holds {size} that are not the file (it has {len(wanted.data)})")
+            self.fault(f"{wanted.path.name} has {size}, which is not the file ({len(wanted.data)} bytes)")
         if wanted.stands == {"completed"} and found != wanted.data:
-            self.fault(f"{wanted.id} was told as completed, its file is not there")
+            self.fault(f"{wanted.id} was reported as completed, but its file is not there")
 
     def check_copy(self) -> None:
-        """SQLite's own check, on a copy: opening the original would mend it before the service sees it."""
+        """Runs SQLite's own check on a copy, because opening the original would repair it."""
         copy = self.folder / "copy"
         copy.mkdir(exist_ok=True)
         for suffix in ("", "-wal", "-journal"):
@@ -148,7 +148,7 @@ class Trial:
     # The new process
 
     def settle(self) -> None:
-        """A new process on the same state finds what was promised and brings everything to its end."""
+        """A new process on the same state finds everything that was promised, and finishes it."""
         for resource in self.server.resources_below(self.prefix):
             resource.default = Behaviour()
         host = self.launch()
@@ -160,7 +160,7 @@ class Trial:
         status = host.wait_exit()
         host.finish()
         if status not in (0, 1):
-            self.fault(f"the last process ended with status {status}: {host.stderr[-500:]}")
+            self.fault(f"the last process exited with {status}: {host.stderr[-500:]}")
         self.check_leftovers()
         for number, process in enumerate(self.hosts, 1):
             for violation in process.violations:
@@ -186,7 +186,7 @@ class Trial:
             self.fault(f"{wanted.id} has the url {download['url']}, may be {sorted(wanted.urls)}")
         wanted.url = download["url"]
         if found == "paused" and download["receivedBytes"] < wanted.promised:
-            self.fault(f"{wanted.id} holds {download['receivedBytes']} bytes, {wanted.promised} when paused")
+            self.fault(f"{wanted.id} has {download['receivedBytes']} bytes, {wanted.promised} when paused")
 
     def bring_to_end(self, host: Towline, wanted: Wanted) -> None:
         (stands,) = wanted.stands
@@ -218,7 +218,7 @@ class Trial:
         self.look_at_refetch(wanted)
 
     def look_at_refetch(self, wanted: Wanted) -> None:
-        """What was asked for again of what the killed processes had read."""
+        """Compares what is requested again with what the killed processes had read."""
         requests = self.requests(wanted)
         before, after = requests[: wanted.requests_before], requests[wanted.requests_before :]
         if wanted.is_changed or not after:
@@ -234,15 +234,15 @@ class Trial:
         for path, data in self.kept.items():
             expected.add(path.name)
             if not path.exists() or path.read_bytes() != data:
-                self.fault(f"{path.name} is not what it was")
+                self.fault(f"{path.name} has changed")
         found = {path.name for path in self.files.iterdir()}
         for name in sorted(found - expected):
-            self.fault(f"left over: {name} of {(self.files / name).stat().st_size} bytes")
+            self.fault(f"left behind: {name} of {(self.files / name).stat().st_size} bytes")
         aside = [path.name for path in self.state.iterdir() if "damaged" in path.name]
         if aside:
             self.fault(f"set aside: {aside}")
         if len(self.sessions()) > 1:
-            # Dead ones are cleared away as a process starts, if no record names them any more.
+            # A starting process deletes the session files of dead processes that no record names.
             another = self.launch()
             another.close_stdin()
             another.wait_exit()

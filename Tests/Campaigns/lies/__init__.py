@@ -1,1 +1,1 @@
-"""Servers that lie, and servers that only serve in a way of their own."""
+"""Servers that lie, and honest servers that behave unusually."""

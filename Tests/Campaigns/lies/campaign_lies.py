@@ -1,30 +1,29 @@
-"""Servers that lie, or serve in a way of their own, to a client that is interrupted.
+"""Servers that lie or behave unusually, and a client that is interrupted.
 
-A case is a row (a lie of `table.TABLE`, or an honest manner of `honest.MANNERS`) with, by lot: a size;
-where the first transfer is interrupted (before the head, at 0, 1, the middle, around buffer borders,
-before the last byte, all come but the end not told) and how (pause, connection cut or reset, SIGTERM,
-kill -9, kill -9 while paused); what the server has afterwards (the same, or another version: other bytes,
-longer, shorter, grown, cut short, one that shares the beginning, one that shares all but the first and
-the last byte, so also any overlap); validators; `onChange`, `resumePolicy`, a checksum; whether the next
-answer is cut off too, by the server or by kill -9.
+A case is a row (a lie of `table.TABLE`, or an honest manner of `honest.MANNERS`) with random choices: a size;
+where the first transfer is interrupted (before the head, at 0, 1, the middle, around buffer limits, before
+the last byte, after all bytes but before the end is known) and how (pause, connection cut or reset, SIGTERM,
+kill -9, kill -9 while paused); what the server has afterwards (the same file, or another version: other
+bytes, longer, shorter, grown, cut short, one with the same beginning, one that differs only in the first and
+the last byte, so that any overlap is equal); validators; `onChange`, `resumePolicy`, a checksum; whether the
+next answer is cut off too, by the server or by kill -9.
 
 What must hold:
 
-- the end is the one that the table and `ends.Story` tell: state, error kind, which version;
-- a file under the final name is one of the versions that the server had, whole; only `probe` and `trust`
-  may join two versions, where the server gives nothing that tells them apart;
+- the end is the one that the table and `ends.Story` give: state, error kind, version;
+- a file with the final name is one complete version that the server had; only `probe` and `trust` may join
+  two versions, if the server gives nothing that distinguishes them;
 - with a checksum no other version is completed;
-- a pause or SIGTERM keeps each byte that has come, kill -9 loses less than 1 MiB; the next request begins
-  there;
-- a refusal (404, 401, a web page ...) keeps what is held;
-- after a failure, or a wait for a new link, the download completes once the server is honest: by
-  `resume`, or by `update` to another URL of the same file;
-- nothing lies beside a completed file, and nothing under the name of one that is not completed;
-- the server never sends more than some times the file (`Lie.passes`);
-- the process breaks no rule of the wire and does not die.
+- a pause or SIGTERM keeps each received byte, kill -9 loses less than 1 MiB; the next request begins there;
+- a refusal (404, 401, a web page ...) keeps the received bytes;
+- after a failure, or a wait for a new link, the download completes once the server is honest: by `resume`, or
+  by `update` to another URL of the same file;
+- no other file is beside a completed one, and an incomplete download has no file with the final name;
+- the server never sends more than a few times the size of the file (`Lie.passes`);
+- the process breaks no rule of the wire and does not crash.
 
-Not covered: https, proxies, several connections, stalls, `Retry-After` (such a case would take a second
-or more).
+Not covered: https, proxies, several connections, stalls, `Retry-After` (such a case would take a second or
+more).
 """
 
 from __future__ import annotations
@@ -46,13 +45,13 @@ from .wire import Server
 
 class Lies(Campaign):
     name = "lies"
-    about = "whatever a server says, the end is one whole version or a clear error; honest ones complete"
+    about = "whatever a server sends, the end is one whole version or a clear error; honest ones complete"
     slice_cases = 300
     whole_cases = 10_000
 
     def open(self) -> None:
         self.server = Server()
-        # Nothing of this is about the disk: memory is faster.
+        # The disk does not matter here, and memory is faster.
         fast = Path("/dev/shm")
         self.fast = Path(tempfile.mkdtemp(prefix="towline-lies-", dir=fast)) if fast.is_dir() else self.work
 
@@ -79,7 +78,7 @@ class Lies(Campaign):
         return trial.result
 
     def keep(self, trial: Trial, folder: Path) -> None:
-        """What tells how it went, for whoever looks into a failure."""
+        """Stores what happened, to study the failure."""
         lines = [trial.case.text, "", *(f"- {text}" for text in trial.result.failures), "", "requests:"]
         for request in trial.site.requests:
             asked = {name: request.headers.get(name) for name in ("range", "if-range")}

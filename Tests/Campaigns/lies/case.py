@@ -1,4 +1,4 @@
-"""What is drawn for one case, from its number and its lot alone."""
+"""Draws one case, from its number and its random generator."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ SMALL = (1, 2, 200, 4_096, 16_385, 100_000)
 SIZES = (*SMALL, BUFFER - 1, BUFFER, BUFFER + 1, 2 * BUFFER, 3 * BUFFER, 450_000, 600_000)
 HOLDING = ("pause", "term", "kill", "pause and kill")
 INTERRUPTIONS = (*HOLDING, "cut", "reset")
-#: Lies take the most part; each is told as often as each manner is served.
+#: Most rows are lies; each lie comes as often as each manner.
 ROWS: tuple[Lie | Manner, ...] = (*TABLE, *MANNERS)
 
 
 @dataclass
 class Case:
-    """What is drawn for one case."""
+    """The random choices of one case."""
 
     lie: Lie | None
     manner: Manner
     size: int
-    #: Body bytes before the interruption; -1: not even the head has come.
+    #: Body bytes before the interruption; -1: before the head has arrived.
     position: int
     #: none, or one of `INTERRUPTIONS`
     interruption: str
@@ -35,9 +35,9 @@ class Case:
     policy: str
     checksum: str | None
     always: bool
-    #: What stops the answer after the interruption: no, cut, kill.
+    #: What interrupts the next answer: no, cut, kill.
     again: str
-    #: What follows a failure: resume or update.
+    #: The command after a failure: resume or update.
     remedy: str
 
     @property
@@ -91,13 +91,13 @@ def draw_position(case: Case, random: Random) -> None:
     framing = case.first_framing or case.manner.framing
     borders = (BUFFER - 1, BUFFER, BUFFER + 1, 2 * BUFFER)
     choices = [-1, 0, 1, case.size // 2, case.size * 9 // 10, case.size - 1, *borders]
-    # Most lies are about parts, which nobody asks for who holds nothing.
+    # Most lies are about parts, which are requested only after bytes were received.
     weights = [1, 1, *([3] * (len(choices) - 2))]
     allowed = [(at, weight) for at, weight in zip(choices, weights) if at < case.size or at == -1]
     if framing != "length" and case.size:
-        # Everything has come, but not the end.
+        # All bytes, but not the end.
         allowed.append((case.size, 4))
     case.position = random.choices([at for at, _ in allowed], [weight for _, weight in allowed])[0]
     if framing == "close" and case.interruption == "cut" and case.position >= 0:
-        # The end of the connection would be the end of the file.
+        # The end of the connection would be taken as the end of the file.
         case.interruption = "reset"

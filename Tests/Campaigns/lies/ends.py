@@ -1,4 +1,4 @@
-"""How a download must end: what the table says of a lie, and what the client had been told to do."""
+"""How a download must end, from the lie's row in the table and the options of the client."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .honest import OVERLAP_BYTES, PROBE_BYTES, Manner, Version
 
 @dataclass
 class End:
-    """The ends that are right; each is a state, or `failed:KIND`."""
+    """The allowed ends; each is a state, or `failed:KIND`."""
 
     states: set[str] = field(default_factory=set)
-    #: Which contents a completed file may have; each name is explained in `Story.contents`.
+    #: Which contents a completed file may have: names that `Verdict.names` explains.
     contents: set[str] = field(default_factory=set)
 
     def __or__(self, other: End) -> End:
@@ -34,19 +34,19 @@ def failed(kind: str) -> End:
 
 @dataclass
 class Story:
-    """All that the end depends on."""
+    """Everything that the end depends on."""
 
     old: Version
-    #: What the server has after the interruption; `old` itself if nothing has changed.
+    #: The server's version after the interruption; the same object as `old` if nothing has changed.
     now: Version
     manner: Manner
-    #: How many bytes of `old` the client holds when it asks again.
+    #: How many bytes of `old` the client has received before it asks again.
     held: int
-    #: True when the first answer told the length.
+    #: True if the first answer gave the length.
     total_known: bool
     on_change: str
     policy: str
-    #: The version whose digest was given: old, now, or none.
+    #: The version whose digest the client was given: old, now, or none.
     checksum: str | None
 
     @property
@@ -59,7 +59,7 @@ class Story:
 
     @property
     def likeness(self) -> str:
-        """What validators and lengths say: same, unproven, different."""
+        """What validators and lengths prove: same, unproven, different."""
         for mine, theirs in (
             (self.old.etag, self.now.etag),
             (self.old.last_modified, self.now.last_modified),
@@ -76,18 +76,18 @@ class Story:
 
     @property
     def overlap_is_same(self) -> bool:
-        """True when the bytes before those that are missing are the same in both versions."""
+        """True if both versions have the same bytes just before the missing ones."""
         since = max(0, self.held - self.overlap_bytes)
         return self.old.data[since : self.held] == self.now.data[since : self.held]
 
     def change(self) -> End:
-        """The file is another one, or cannot be proven the same."""
+        """The end if the file has changed, or cannot be proven the same."""
         if self.on_change == "fail":
             return failed("remoteChanged")
         return completed("now")
 
     def honest(self) -> End:
-        """The end at a server that does not lie (any more)."""
+        """The end with a server that does not lie (any more)."""
         if self.held == 0:
             return completed("now")
         likeness = self.likeness
@@ -103,13 +103,13 @@ class Story:
         return self.change()
 
     def joined_blindly(self) -> End:
-        """What is held and what comes are joined where they meet in the same bytes."""
+        """The old and the new bytes are joined if the overlap is equal."""
         if self.is_changed and not self.overlap_is_same:
             return self.change()
         return completed("now", "old", "mixed") | self.change() if self.is_changed else completed("now")
 
     def whole(self) -> End:
-        """Everything is fetched anew."""
+        """The end if everything is fetched again."""
         if self.held == 0 or self.likeness == "same":
             return completed("now")
         if self.likeness == "unproven" and self.is_trusting:
@@ -117,10 +117,10 @@ class Story:
         return self.change()
 
     def of_lie(self, lie: table.Lie) -> End:
-        """The end once the lie has been told."""
+        """The end after the lie."""
         if self.held == 0 or lie.to == table.EVERY:
             return self.of_word(lie.fresh)
-        # Without a sign of it, a changed file is taken as one that is the same.
+        # If nothing shows the change, the changed file counts as the same.
         return self.of_word(lie.changed if self.likeness == "different" else lie.same)
 
     def of_word(self, words: str) -> End:
@@ -151,7 +151,7 @@ class Story:
         return self.honest()
 
     def with_checksum(self, end: End) -> End:
-        """A digest was given: nothing but its version may be completed."""
+        """With a digest, only its version may be completed."""
         if self.checksum is None or "completed" not in end.states:
             return end
         same = self.old.data == self.now.data
@@ -160,7 +160,7 @@ class Story:
         contents = end.contents & right
         states = set(end.states)
         if "now" in right and wrong & {"old", "mixed"}:
-            # A join that makes a wrong file is fetched once more.
+            # If the joined file is wrong, the download restarts once.
             wrong -= {"old", "mixed"}
             contents.add("now")
         if wrong:
@@ -171,12 +171,12 @@ class Story:
 
     @property
     def is_probing(self) -> bool:
-        """True when the end of what is held is asked for again, to be compared."""
+        """True if the end of the received bytes is requested again, to be compared."""
         is_proven = is_strong(self.old, self.manner) or self.is_trusting
         return self.policy == "probe" and self.total_known and not is_proven
 
     def next_offsets(self) -> set[int]:
-        """Where the next request has to begin; empty where nothing lets it go on."""
+        """Where the next request must begin; empty if it cannot resume."""
         if not self.held or not self.manner.can_resume:
             return set()
         if not (self.is_probing or is_strong(self.old, self.manner) or self.is_trusting):
@@ -184,7 +184,7 @@ class Story:
         return {max(0, self.held - self.overlap_bytes)}
 
     def identity(self) -> str | None:
-        """What a resume relies on."""
+        """The proof that a resume relies on."""
         says_nothing = self.manner.omits_date and self.old.etag is None
         if is_strong(self.old, self.manner) and not says_nothing:
             return "validated"
@@ -194,8 +194,8 @@ class Story:
 
 
 def is_strong(version: Version, manner: Manner) -> bool:
-    """True when the version's validators prove that two answers are of one content."""
+    """True if the version's validators prove that two answers have the same content."""
     if version.etag is not None:
         return version.etag.startswith('"') and manner.version != "HTTP/1.0"
-    # Each answer of the table carries a date a minute or more after an old Last-Modified.
+    # The Date of each answer is at least a minute later than an old Last-Modified.
     return version.last_modified is not None and version.last_modified.startswith("Mon, 01 Jan")

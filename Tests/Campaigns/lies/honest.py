@@ -1,4 +1,4 @@
-"""What a server has, and how an honest one serves it."""
+"""What an honest server has, and how it serves it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from .wire import Answer, Request
 TYPE = "application/octet-stream"
 DATE = "Tue, 01 Oct 2024 00:00:00 GMT"
 LATER = "Tue, 01 Oct 2024 10:00:00 GMT"
-#: How far back a client looks to compare what it holds with what comes.
+#: How many received bytes a client compares with the next answer.
 OVERLAP_BYTES = 1 << 14
-#: The same for one that has nothing else to go by: two versions that share the overlap share more than this.
+#: The same for a client without other proof: two versions with the same overlap have even more bytes in
+#: common.
 PROBE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Version:
-    """One content of a file, with the validators that the server gives it."""
+    """One content of a file, with its validators."""
 
     data: bytes
     etag: str | None
@@ -35,8 +36,8 @@ class Version:
         return pairs
 
 
-#: Validators → those of the first version and those of the second: ETag, Last-Modified, Date.
-#: A date proves something only if it is a minute older than the answer.
+#: Validators → those of the first and of the second version: ETag, Last-Modified, Date. A Last-Modified
+#: proves something only if it is at least a minute older than the answer.
 VALIDATORS: dict[str, tuple[tuple[str | None, str | None, str], tuple[str | None, str | None, str]]] = {
     "tag": (('"v1"', None, DATE), ('"v2"', None, LATER)),
     "tag and date": (
@@ -50,7 +51,7 @@ VALIDATORS: dict[str, tuple[tuple[str | None, str | None, str], tuple[str | None
     "fresh date": ((None, "Mon, 30 Sep 2024 23:59:59 GMT", DATE), (None, DATE, LATER)),
     "weak tag": (('W/"v1"', None, DATE), ('W/"v2"', None, LATER)),
     "nothing": ((None, None, DATE), (None, None, LATER)),
-    # As nginx, Apache, Caddy and lighttpd name two files of one second and size.
+    # As nginx, Apache, Caddy and lighttpd do for two files of the same second and size.
     "coarse tag": (('"v1"', None, DATE), ('"v1"', None, LATER)),
 }
 STRONG = ("tag", "tag and date", "date")
@@ -69,7 +70,7 @@ CHANGES = (
 
 
 def contents(change: str, size: int, held: int, random_bytes: random.Random) -> tuple[bytes, bytes]:
-    """The first version's bytes and the second's; `held` is about how many of the first will be there."""
+    """The bytes of both versions; `held` is about how many of the first will be received."""
     old = random_bytes.randbytes(size)
     if change == "same" or size == 0:
         return old, old
@@ -86,7 +87,7 @@ def contents(change: str, size: int, held: int, random_bytes: random.Random) -> 
         same = min(size - 1, max(held, 0) + (size - max(held, 0)) // 2)
         return old, old[:same] + _unlike(old[same:])
     if change == "shares the overlap":
-        # Only the first and the last byte differ: joined in the middle, the two make a third.
+        # Only the first and the last byte differ: joined in the middle, the two make a third content.
         return old, _unlike(old[:1]) + old[1:-1] + _unlike(old[-1:]) if size > 1 else _unlike(old)
     return old, _unlike(old[:1]) + other[1:size]
 
@@ -97,32 +98,32 @@ def _unlike(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Manner:
-    """How an honest server serves: all of these must be downloaded from, always."""
+    """How an honest server serves. A download must always succeed."""
 
     name: str
-    #: yes; ignored: a 200 without a word; refused: and `Accept-Ranges: none`; closed: open ones get 416;
-    #: closed or 400: open ones get 400; capped: a part of what was asked for
+    #: yes; ignored: always a plain 200; refused: also `Accept-Ranges: none`; closed: open ranges get 416;
+    #: closed or 400: open ranges get 400; capped: only a part of the range
     ranges: str = "yes"
     framing: str = "length"
     version: str = "HTTP/1.1"
     closes: bool = False
     advertises: bool = True
     knows_total: bool = True
-    #: Content-Range of a 206, if it is not the usual one.
+    #: Content-Range of a 206.
     content_range: str = "bytes {first}-{last}/{total}"
     before: bytes = b""
     behind: bytes = b""
     piece_bytes: int = 1 << 16
     pause_seconds: float = 0.0
     extra: tuple[tuple[str, str], ...] = ()
-    #: The path's suffix, where it matters.
+    #: The suffix of the path, if it matters.
     suffix: str = ""
-    #: The status of whole answers.
+    #: The status of answers with the whole file.
     status: int = 200
-    #: A 206 names no validator but an ETag.
+    #: A 206 has no validator except an ETag.
     omits_date: bool = False
-    #: no; yes; once: each time to a new link, which serves once;
-    #: mirrors: later to another place, which has ETags of its own, while the first is still there
+    #: no; yes; once: each time to a new link, which works once; mirrors: later to another place with its own
+    #: ETags, while the first still exists
     redirects: str = "no"
 
     @property
@@ -161,7 +162,7 @@ class Manner:
 
 
 def is_current(version: Version, request: Request) -> bool:
-    """The server's part of `If-Range` (RFC 9110, 13.1.5)."""
+    """The server's check of `If-Range` (RFC 9110, 13.1.5)."""
     if request.if_range is None:
         return True
     if request.if_range.startswith('"'):

@@ -1,4 +1,4 @@
-"""One case's file on the server: honest up to the interruption, and then as the case wants it."""
+"""One case's file on the server: honest until the interruption, then as the case says."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from .wire import Answer, Request, Stop
 
 @dataclass
 class CaseSite:
-    """Answers for all paths below `/key/`; called by the server's threads."""
+    """Answers for all paths under `/key/`; called by the server's threads."""
 
     key: str
     old: Version
     now: Version
     manner: Manner
     lie: Lie | None
-    #: Tells the lie each time, or once.
+    #: The lie is told each time, not only once.
     always: bool
-    #: The origin of another host that has the file.
+    #: The origin of another host with the file.
     mirror: str
-    #: What stops the first answer with the file; None: nothing does.
+    #: Where the first answer with the file stops; None: nowhere.
     first_stop: Stop | None = None
     first_framing: str | None = None
-    #: What stops the first answer with a body after the interruption.
+    #: Where the first answer with a body after the interruption stops.
     next_stop: Stop | None = None
     #: True after the interruption.
     is_later: bool = False
     requests: list[Request] = field(default_factory=list)
-    #: Bodies that a lie gave out for the whole file.
+    #: Bodies that a lie sent as the whole file.
     told: list[bytes] = field(default_factory=list)
     lie_count: int = 0
     later_lies: int = 0
@@ -53,7 +53,7 @@ class CaseSite:
             return self.requests[since:]
 
     def turn(self) -> None:
-        """From here on the server has the second version, and may lie."""
+        """From now on the server has the second version, and may lie."""
         with self._lock:
             self.is_later = True
 
@@ -77,7 +77,7 @@ class CaseSite:
             if self.next_stop is not None and self.is_later and answer.stop is None and len(answer.body) > 1:
                 self.next_stop.after = len(answer.body) // 2
                 if answer.framing == "close" and self.next_stop.how == "fin":
-                    # The end of the connection would be the end of the file.
+                    # The end of the connection would be taken as the end of the file.
                     self.next_stop.how = "reset"
                 answer.stop, self.next_stop, self.next_stop_used = self.next_stop, None, True
             return answer
@@ -87,7 +87,7 @@ class CaseSite:
         answer.stop = stop
         if self.first_framing is not None:
             answer.framing = self.first_framing
-        # A connection that is cut leaves no time to change anything before the next request.
+        # After a cut there is no time to change anything before the next request, so this changes now.
         self.is_later = stop is not None and stop.how != "hold"
         return answer
 
@@ -110,7 +110,7 @@ class CaseSite:
         return answer
 
     def _redirect(self, request: Request) -> Answer | None:
-        """The manners that redirect: to a fixed place, or to a new link each time, which serves once."""
+        """For manners that redirect: to a fixed place, or each time to a new link that works once."""
         if self.manner.redirects == "no":
             return None
         if request.target == self.path:
@@ -127,7 +127,8 @@ class CaseSite:
             uses = self._links.get(request.target, 1)
             stop = None if self.is_later else self.first_stop
             if stop is None or stop.after >= 0:
-                # A connection that is lost before the head has served nothing, and is tried again by libcurl.
+                # libcurl repeats a request whose connection is lost before the head; it does not use up the
+                # link.
                 self._links[request.target] = uses + 1
             if uses:
                 return Answer(403, [("Content-Type", "application/xml")], b"<Error>expired</Error>")

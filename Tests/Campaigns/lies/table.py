@@ -1,18 +1,20 @@
 """The lies, one line each: what the server says, to which requests, and how the download must end.
 
-How it must end is told for a file that is the same as before, and for one that has changed (`changed`; left out: it
-must look changed). The words:
+Each row gives the end for an unchanged file and for a changed one (`changed`; by default: it must look
+changed). The words:
 
-joined        a right part in an odd wrapping: goes on from it, as from an honest one
-whole         the part is of no use: the file is fetched whole, whatever `onChange` says, if it is provably the same
-looks changed to be taken for another version: `onChange` decides; restarted, it completes
-told          as `looks changed`, but what the lie sends whole may be taken for the file: nothing can tell
-needsUrl      waits with what it has for a new link
+joined        a correct part with an odd head: the download resumes, as with an honest server
+whole         the part is useless: the whole file is fetched, whatever `onChange` says, if it is provably the
+same
+looks changed counts as another version: `onChange` decides; after a restart it completes
+told          like `looks changed`, but what the lie sends as a whole may become the file: nothing can show
+that it is wrong
+needsUrl      keeps the received bytes and waits for a new link
 failed KIND   ends with that error
-bare          nothing says which version it is of: joined by those who trust, else as `whole`
-either        ends with one of the two versions, or says that it changed
-honest        as if nothing had been said
-A `|` between two words: the one or the other.
+bare          nothing names the version: joined with `trust` or a checksum, otherwise like `whole`
+either        ends with one of the two versions, or reports a change
+honest        as without the lie
+A `|` between two words: one or the other.
 """
 
 # One line per lie, however long.
@@ -43,25 +45,25 @@ RANGE_UNSUPPORTED, SHORT = "failed rangeUnsupported", "failed incomplete|failed 
 
 PART, AFTER, EVERY = "part", "after", "every"
 TAGGED = ("tag", "tag and date")
-#: Where it would be another story without a strong validator.
+#: For lies whose end depends on a strong validator.
 PROVEN = ("date", "tag", "tag and date")
 DATED = ("tag and date", "date")
 
 
 @dataclass
 class Ask:
-    """What a lie has to go by."""
+    """The input of a lie."""
 
     request: Request
     version: Version
-    #: The version that the server had before, or the same.
+    #: The server's earlier version, or the same one.
     other: Version
-    #: What an honest server would say.
+    #: The answer of an honest server.
     honest: Answer
-    #: How often lies were told before, in this case.
+    #: How many lies this case has told before.
     count: int
     path: str
-    #: The file's URL at another host.
+    #: The URL of the file at another host.
     mirror: str
 
     @property
@@ -78,33 +80,33 @@ class Ask:
         return self.total - 1 if last is None else min(last, self.total - 1)
 
 
-#: Returns None where the lie cannot be told: then the server is honest for once.
+#: Returns None if the lie is impossible: then the server answers honestly.
 Does = Callable[[Ask], "Answer | None"]
 
 
 @dataclass(frozen=True)
 class Lie:
     name: str
-    #: part: requests for a part; after: all after the interruption; every: also the first
+    #: part: requests for a part; after: all requests after the interruption; every: also the first
     to: str
     does: Does
     same: str
     changed: str = CHANGED
-    #: The end where nothing of the file was held (or the lie is told to the first request).
+    #: The end if nothing of the file was received (or the lie answers the first request).
     fresh: str = HONEST
     validators: tuple[str, ...] = tuple(STRONG)
-    #: True: told each time; False: once; None: either, which makes no difference to the end
+    #: True: told each time; False: once; None: either, with the same end
     always: bool | None = None
-    #: Only where the first answer tells the length.
+    #: Only if the first answer gives the length.
     needs_length: bool = False
-    #: Only where the answer may itself be cut off, and the next be honest, without making another story of it.
+    #: Only if a cut of this answer, and an honest answer afterwards, do not change the expected end.
     may_be_cut: bool = True
-    #: How many times the file's size may be sent at most, all answers together.
+    #: The limit on the bytes of all answers, as a multiple of the file's size.
     passes: float = 6
     options: dict[str, object] = field(default_factory=dict)
 
 
-# What lies are made of
+# Building blocks of lies
 
 
 def part(
@@ -118,7 +120,7 @@ def part(
     how: str = "fin",
     status: int = 206,
 ) -> Does:
-    """A 206 for what was asked, with something wrong. It heeds no `If-Range`."""
+    """A 206 for the requested range, with something wrong. It ignores `If-Range`."""
 
     def does(ask: Ask) -> Answer | None:
         if not 0 < ask.first < ask.total:
@@ -163,7 +165,7 @@ def part(
 
 
 def tagged(etag: str) -> Does:
-    """A right part under another ETag."""
+    """A correct part with another ETag."""
     return part(without=("ETag",), fields=(("ETag", etag),))
 
 
@@ -173,7 +175,7 @@ def says(
     body: bytes = b"<html>It is not here.</html>",
     raw: bytes | None = None,
 ) -> Does:
-    """An answer that has nothing to do with the file."""
+    """An answer unrelated to the file."""
 
     def does(ask: Ask) -> Answer:
         numbers = {"first": ask.first, "total": ask.total, "more": ask.total + 9, "path": ask.path}
@@ -194,7 +196,7 @@ def whole(
     status: int = 200,
     behind: bytes = b"",
 ) -> Does:
-    """A 200, whatever was asked for, with something wrong."""
+    """A 200 to any request, with something wrong."""
 
     def does(ask: Ask) -> Answer | None:
         data, first, total = ask.version.data, ask.first, ask.total
@@ -235,7 +237,7 @@ def breaks_if_range(ask: Ask) -> Answer | None:
 
 
 def first_part(content_range: str | None, portion: float = 1.0, start: int = 0) -> Does:
-    """A 206 to a request for everything."""
+    """A 206 to a request for the whole file."""
 
     def does(ask: Ask) -> Answer | None:
         if ask.request.asked is not None or ask.total < 2 + start:
@@ -251,12 +253,12 @@ def first_part(content_range: str | None, portion: float = 1.0, start: int = 0) 
 
 
 def without_range(does: Does) -> Does:
-    """Told only to requests for everything."""
+    """Only for requests for the whole file."""
     return lambda ask: does(ask) if ask.request.asked is None else None
 
 
 def rotating(ask: Ask) -> Answer | None:
-    """An honest answer, but for an ETag that is another one each time."""
+    """An honest answer, except that the ETag changes each time."""
     return _rotating(whole(("ETag", '"turn-{count}"'), without=("ETag",)), ask)
 
 
@@ -269,21 +271,21 @@ def _rotating(does: Does, ask: Ask) -> Answer | None:
 
 
 def to_mirror(ask: Ask) -> Answer:
-    """The file is at another host now, which has an ETag of its own for it."""
+    """The file is now at another host, with its own ETag."""
     if ask.path.endswith("/mirror"):
         return ask.honest.put(("ETag", '"mirror"')) if ask.honest.status in (200, 206) else ask.honest
     return Answer(302, [("Location", ask.mirror)])
 
 
 def by_turns(ask: Ask) -> Answer | None:
-    """Every second request meets the other version: two servers, of which one lags behind."""
+    """Every second request gets the other version, as from two servers of which one is out of date."""
     return PLAIN.answer(ask.other, ask.request) if ask.count % 2 else ask.honest
 
 
 ZEROS = (("Content-Length", "0"),)
 BIG_HEAD = b"HTTP/1.1 200 OK\r\nX-Big: " + b"x" * 210_000 + b"\r\nContent-Length: 0\r\n\r\n"
 
-#: A lie about a part of the file.
+#: Lies about a part of the file.
 TABLE_OF_PARTS = (
     # Content-Range
     Lie("no Content-Range", PART, part(None), WHOLE),
@@ -342,7 +344,7 @@ TABLE_OF_PARTS = (
     Lie("no date though it went by the date", PART, part(without=("Last-Modified",)), BARE, BARE, validators=("date",)),
 )  # fmt: skip
 
-#: A lie about what becomes of a range.
+#: Lies about the status of a range request.
 TABLE_OF_STATUS = (
     Lie("200 to a range", PART, whole(), WHOLE),
     Lie("200 to a range, ranges refused", PART, whole(("Accept-Ranges", "none")), WHOLE),
@@ -404,7 +406,7 @@ TABLE_OF_STATUS = (
     Lie("a redirect to a file", AFTER, says(302, ("Location", "file:///etc/passwd")), "failed redirectDenied", "failed redirectDenied", "failed redirectDenied"),
 )  # fmt: skip
 
-#: A lie from the first request on; nothing interrupts but the lie itself.
+#: Lies from the first request on; only the lie interrupts the transfer.
 TABLE_OF_BEGINNINGS = (
     Lie("206 unasked, all of it", EVERY, first_part("bytes {first}-{last}/{total}"), HONEST),
     Lie("206 unasked, the first half", EVERY, first_part("bytes {first}-{last}/{total}", 0.5), HONEST),

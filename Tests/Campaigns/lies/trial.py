@@ -1,4 +1,4 @@
-"""One case being run: the service, its interruptions, and what it is asked."""
+"""Runs one case: the service, its interruptions, and its requests."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .verdict import MIB, TRIES, Verdict
 from .wire import Server, Stop
 
 SETTLE_SECONDS = 30.0
-#: How long the service waits for the disk at least before a pause, or its end, goes on without it.
+#: The service waits at least this long for the disk before it pauses or exits without the unwritten bytes.
 DISK_PATIENCE_SECONDS = 0.2
 RETRY = {"maxAttempts": TRIES, "initialDelayMs": 5, "maxDelayMs": 10}
 
 
 class Trial:
-    """One case being run."""
+    """One running case."""
 
     def __init__(
         self, binary: Path, server: Server, case: Case, index: int, random: Random, folder: Path
@@ -55,7 +55,7 @@ class Trial:
         )
         self.first_stop, self.next_stop = self.site.first_stop, self.site.next_stop
         server.sites[self.site.key] = self.site
-        # An address of its own, so that no case knows what another has learnt of an origin.
+        # A new address, so that no case knows what another one learnt about an origin.
         self.origin = (
             f"http://127.{index >> 16 & 127 | 1}.{index >> 8 & 255}.{index & 255 or 1}:{server.port}"
         )
@@ -95,7 +95,7 @@ class Trial:
         answer: JSON = host.call("start", **params)
         return answer
 
-    # The story
+    # The course of events
 
     def run(self) -> Result:
         host = self.launch()
@@ -123,7 +123,7 @@ class Trial:
     def interrupt(self, host: Towline) -> Towline:
         assert self.first_stop is not None
         if not self.first_stop.reached.wait(10):
-            raise AssertionError("the first request never came to where it was to be interrupted")
+            raise AssertionError("the first request did not reach the point of interruption")
         received = self.wait_received(host)
         how = self.case.interruption
         if how.startswith("pause"):
@@ -144,7 +144,7 @@ class Trial:
             status = host.wait_exit()
             seconds = time.monotonic() - began
             if status != 128 + signal.SIGTERM:
-                self.fail(f"SIGTERM ended it with status {status}")
+                self.fail(f"after SIGTERM the exit status is {status}")
         else:
             host.kill()
         self.turn()
@@ -157,13 +157,13 @@ class Trial:
         if how == "kill":
             self.result.refetched_bytes = received - self.verdict.held
             if not received - MIB < self.verdict.held <= received:
-                self.fail(f"after kill -9 it holds {self.verdict.held} of {received} bytes")
+                self.fail(f"after kill -9 it has {self.verdict.held} of {received} bytes")
         else:
             self.expect_held(received, how, seconds)
         if how.startswith("pause"):
             host.call("resume", id="d")
         elif not (again := self.start(host))["resumed"] or again["created"]:
-            self.fail(f"start after {how} does not go on: {json.dumps(again)[:300]}")
+            self.fail(f"start after {how} does not resume: {json.dumps(again)[:300]}")
         return host
 
     def turn(self) -> None:
@@ -171,7 +171,7 @@ class Trial:
         self.site.turn()
 
     def wait_received(self, host: Towline) -> int:
-        """Waits until all has come that the server has sent, so that what must be kept is known."""
+        """Waits until everything sent has arrived, so that it is known what must be kept."""
         deadline = time.monotonic() + 10
         position = self.case.position
         while position >= 0:
@@ -179,21 +179,21 @@ class Trial:
             if download["receivedBytes"] >= position and download["phase"] == "downloading":
                 break
             if time.monotonic() > deadline:
-                raise AssertionError(f"{position} bytes were sent, and this came: {json.dumps(download)}")
+                raise AssertionError(f"{position} bytes were sent, but it is {json.dumps(download)}")
             time.sleep(0.002)
         return max(position, 0)
 
     def expect_held(self, received: int, after: str, seconds: float = 0.0) -> None:
-        """All that had come is there, unless the disk was waited for in vain, as on a busy machine."""
+        """All received bytes are kept, unless the disk was too slow, as on a busy machine."""
         if self.verdict.held == received:
             return
         if self.verdict.held < received and seconds >= DISK_PATIENCE_SECONDS:
             self.result.counts["bytes given up for a slow disk"] += 1
         else:
-            self.fail(f"after {after} it holds {self.verdict.held} of {received} bytes")
+            self.fail(f"after {after} it has {self.verdict.held} of {received} bytes")
 
     def wait(self, host: Towline) -> JSON:
-        """The Download once it has settled, or when the next stop is reached that a kill is to come at."""
+        """The settled Download, or {} when the stop is reached at which a kill must happen."""
         request = host.send("wait", {"id": "d", "until": "settled"})
         deadline = time.monotonic() + SETTLE_SECONDS
         while True:
@@ -223,11 +223,11 @@ class Trial:
         return host, self.wait(host)
 
     def note_cut(self) -> None:
-        """What was held when the connection had been cut, which only the next request tells."""
+        """Finds out how many bytes were kept after a cut; only the next request shows it."""
         self.verdict.requests_before = 1 + (self.case.manner.redirects != "no")
         self.verdict.held = max(self.case.position, 0)
         if self.case.interruption == "reset":
-            # A reset may take with it what the client had not read.
+            # A reset may discard bytes that the client has not read.
             later = self.verdict.file_requests()
             ranged = later[0].asked if later else None
             if ranged is None:
@@ -236,7 +236,7 @@ class Trial:
                 self.verdict.held = ranged[0] + self.verdict.story(self.old, 1).overlap_bytes
 
     def remedy(self, host: Towline, done: JSON) -> None:
-        """The server is honest now, and the download goes on."""
+        """The server is honest now, and the download continues."""
         self.site.become_honest()
         if self.case.lie is not None and self.case.lie.options:
             return

@@ -1,4 +1,4 @@
-"""Whether what came of a case is right."""
+"""Checks the result of a case."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .site import CaseSite
 from .wire import Request
 
 MIB = 1 << 20
-#: Failures in a row that the service has patience with.
+#: Failures in a row that the service allows.
 TRIES = 4
-#: Bodies of errors, and files that are smaller than those.
+#: Allowance for error bodies and for very small files.
 SLACK_BYTES = 1 << 16
 REFUSALS = ("httpStatus", "rateLimited", "redirectDenied")
 
 
 class Verdict:
-    """Collects in `result` what is wrong with one case."""
+    """Collects the failures of one case in `result`."""
 
     def __init__(self, case: Case, site: CaseSite, target: Path, result: Result) -> None:
         self.case, self.site, self.target, self.result = case, site, target, result
         self.old, self.now = site.old, site.now
-        #: How many bytes were there when it asked again.
+        #: Received bytes when it asked again.
         self.held = 0
-        #: What may have been there in place of that, where nothing tells.
+        #: Another possible number, if nothing shows which is right.
         self.held_otherwise: int | None = None
-        #: How many requests had come before it asked again.
+        #: Requests before it asked again.
         self.requests_before = 0
 
     def fail(self, text: str) -> None:
@@ -66,14 +66,14 @@ class Verdict:
         story = self.story(self.old, held)
         end = story.of_lie(lie) if lie is not None and told else story.honest()
         if held == len(self.old.data) and held:
-            # All was there, and only the end not told: the old file, whole, may be what is finished.
+            # Only the end was missing, so the old file may be completed.
             end = end | End({"completed"}, {"old"})
         if self.site.next_stop_used:
-            # What was held meanwhile may be a part of the new version.
+            # The bytes received in between may be part of the new version.
             later = self.story(self.now, max(1, held))
             end = end | (later.of_lie(lie) if lie is not None and told else later.honest())
             if told and not self.case.always:
-                # An honest answer in the end: to the old part, where the lie put nothing in its place.
+                # The last answer was honest: it continues the old part, if the lie did not replace it.
                 end = end | later.honest() | story.honest()
         if self.site.lie_count >= TRIES:
             # Bytes that replace those of an earlier version do not count as progress.
@@ -91,10 +91,10 @@ class Verdict:
         sent, largest = site.body_sent, max(len(self.old.data), len(self.now.data), 1)
         passes = case.lie.passes if case.lie else 6
         if sent > passes * largest + SLACK_BYTES:
-            self.fail(f"the server sent {sent} bytes of a file of {largest}")
+            self.fail(f"the server sent {sent} bytes for a file of {largest}")
 
     def note(self, when: str, done: JSON, end: End) -> None:
-        """Compares an end with the right one, and the disk with both."""
+        """Compares the end with the expected one, and the disk with both."""
         state = done["state"]
         if state == "failed":
             state = f"failed:{done['error']['kind']}"
@@ -109,20 +109,18 @@ class Verdict:
             size = len(self.target.read_bytes()) if self.target.exists() else -1
             told = (done["receivedBytes"], done["totalBytes"])
             if told != (size, size):
-                self.fail(f"{when}: it tells {told[0]} of {told[1]} bytes, the file has {size}")
+                self.fail(f"{when}: it reports {told[0]} of {told[1]} bytes, the file has {size}")
             if done["partialPath"] is not None or done["error"] is not None:
                 self.fail(f"{when}: completed with {done['partialPath']}, {done['error']}")
         elif self.target.exists():
-            self.fail(f"{when}: {state}, and yet there is a file of the final name ({content})")
+            self.fail(f"{when}: {state}, but there is a file with the final name ({content})")
         if not right:
             what = f"{state} {content}" if state == "completed" else state
-            self.fail(
-                f"{when}: {what} in place of {end.text}; {json.dumps(done['error'])} {done['transfer']}"
-            )
+            self.fail(f"{when}: {what} instead of {end.text}; {json.dumps(done['error'])} {done['transfer']}")
         self.check_leftovers(when, done)
 
     def names(self, name: str) -> set[str]:
-        """The names that the content of that name may go by: two names may stand for the same bytes."""
+        """All names for the content with this name; two names may mean the same bytes."""
         data = {"now": [self.now.data], "old": [self.old.data], "told": self.site.told}.get(name)
         return {self.name_of(entry) for entry in data} if data is not None else {name}
 
@@ -144,12 +142,12 @@ class Verdict:
         if self.case.on_change == "keepBoth" and not is_completed:
             allowed |= {f"file.{number}.towline" for number in range(1, 9)}
         if not set(left) <= allowed or not kept <= set(left):
-            self.fail(f"{when}: {done['state']}, and in the folder are {sorted(left)}, kept {sorted(kept)}")
+            self.fail(f"{when}: {done['state']}, and the folder has {sorted(left)}, kept {sorted(kept)}")
             return
         versions = (self.old.data, self.now.data, *self.site.told)
         begins = [left[name].read_bytes() for name in sorted(kept)]
         if not all(any(data.startswith(begin) for data in versions) for begin in begins):
-            self.fail(f"{when}: what was kept is the beginning of no version")
+            self.fail(f"{when}: the kept file is not the beginning of any version")
         is_other = self.case.lie is None and self.story(self.old, self.held).likeness == "different"
         if is_completed and is_other and self.held and self.case.on_change == "keepBoth":
             self.result.counts["kept both"] += 1
@@ -157,37 +155,37 @@ class Verdict:
                 self.fail(f"{when}: the {self.held} bytes of the old version were not kept")
 
     def check_next_request(self) -> None:
-        """Bytes that can be gone on from are gone on from."""
+        """A resume must continue after the received bytes."""
         later = self.file_requests()
         offsets = self.story(self.old, self.held).next_offsets()
         if not later or not offsets or (self.case.interruption == "reset" and offsets == {0}):
             return
         asked = later[0].asked
         if asked is None or asked[0] not in offsets:
-            self.fail(f"it held {self.held} bytes and asked for {later[0].headers.get('range')}")
+            self.fail(f"{self.held} bytes were received, and it asked for {later[0].headers.get('range')}")
 
     def check_identity(self, done: JSON) -> None:
-        """An honest server was gone on from: the download says on what proof."""
+        """After a resume from an honest server, the download names the proof."""
         transfer = done["transfer"] or {}
         if self.case.lie is not None or self.case.again != "no" or transfer.get("mode") != "resumed":
             return
         said, right = transfer["identity"], self.story(self.old, self.held).identity()
-        # Another mirror's validators prove nothing, a checksum may.
+        # Validators of another mirror prove nothing; a checksum may.
         if said != right and self.now is self.old and self.case.manner.redirects != "mirrors":
-            self.fail(f"a resume that relied on {right} says {said}")
+            self.fail(f"a resume that relied on {right} reports {said}")
 
     def check_kept(self, done: JSON) -> None:
         error = done["error"] or {}
         failed = done["state"] == "failed" and error.get("kind") in REFUSALS
         refused = failed or done["reason"] == "needsUrl"
         if refused and self.case.again == "no" and done["receivedBytes"] < self.held:
-            self.fail(f"{error}: of {self.held} bytes only {done['receivedBytes']} were kept")
+            self.fail(f"{error}: of {self.held} received bytes only {done['receivedBytes']} were kept")
 
     def judge_remedy(self, done: JSON) -> None:
-        """The end after the server has become honest: nothing is lost for good."""
+        """The end once the server is honest: nothing is lost for good."""
         story = self.story(self.old, max(1, self.held))
         end = End({"completed"}, {"now"}) | story.honest()
-        # Versions that were met on the way, or that cannot be told from it, may still forbid to drop bytes.
+        # Versions seen in between, or ones that look the same, may still forbid to discard bytes.
         if self.case.on_change != "restart":
             end = end | story.change()
         if self.held == len(self.old.data):

@@ -1,4 +1,4 @@
-"""A loopback server that sends any bytes for an answer; a `Site`, which the path names, decides which."""
+"""A loopback server that can send any bytes; the path names the `Site` that chooses them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from typing import Protocol
 
 PIECE = 65_536
 HEAD_LIMIT = 65_536
-#: No answer is held longer than this, whatever happens to the client.
+#: No answer is held longer than this, whatever the client does.
 HOLD_SECONDS = 30.0
 
 
 @dataclass
 class Request:
-    """One request as it came, and what was sent for it."""
+    """One request, and what was sent for it."""
 
     method: str
     target: str
     headers: dict[str, str]
     status: int = 0
     body_sent: int = 0
-    #: True when the answer was a lie.
+    #: True if the answer was a lie.
     lied: bool = False
 
     @property
     def asked(self) -> tuple[int, int | None] | None:
-        """First and last byte asked for; the last is None for an open range."""
+        """First and last requested byte; the last is None for an open range."""
         match = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range", ""))
         return (int(match[1]), int(match[2]) if match[2] else None) if match else None
 
@@ -45,9 +45,9 @@ class Request:
 class Stop:
     """Where an answer stops before its end, and how."""
 
-    #: Body bytes sent before; -1: not even the head is.
+    #: Body bytes sent before; -1: not even the head.
     after: int
-    #: hold: nothing more comes until the client goes; fin and reset: the connection ends
+    #: hold: nothing more is sent until the client closes; fin and reset: the connection ends
     how: str
     #: Set when the stop is reached.
     reached: threading.Event = field(default_factory=threading.Event)
@@ -55,24 +55,24 @@ class Stop:
 
 @dataclass
 class Answer:
-    """What goes over the wire; by default as a server of HTTP/1.1 that can do it all would say it."""
+    """What is sent; by default like a full HTTP/1.1 server."""
 
     status: int
     fields: list[tuple[str, str]] = field(default_factory=list)
     body: bytes = b""
-    #: length: by Content-Length (which `fields` may have already); chunked; close: the end of the connection
+    #: length: with Content-Length (`fields` may already have it); chunked; close: until the connection ends
     framing: str = "length"
     version: str = "HTTP/1.1"
-    #: The connection ends after it.
+    #: The connection ends after the answer.
     closes: bool = False
-    #: Sent before the head: interim answers.
+    #: Sent before the head: interim responses.
     before: bytes = b""
-    #: Sent in place of all of it.
+    #: Sent instead of everything else.
     raw: bytes | None = None
-    #: Bytes that follow the body where it should have ended.
+    #: Bytes after the end of the body.
     behind: bytes = b""
     stop: Stop | None = None
-    #: The body in pieces of so many bytes, with a pause after each.
+    #: The body is sent in pieces of this size, with a pause after each.
     piece_bytes: int = PIECE
     pause_seconds: float = 0.0
 
@@ -85,7 +85,7 @@ class Answer:
         return self
 
     def put(self, *fields: tuple[str, str]) -> Answer:
-        """Replaces what the fields name."""
+        """Replaces these fields."""
         self.drop(*(name for name, _ in fields))
         self.fields += fields
         return self
@@ -103,7 +103,7 @@ class Answer:
 
 
 class Site(Protocol):
-    """What decides about one path."""
+    """Chooses the answers for one path."""
 
     def answer(self, request: Request) -> Answer: ...
 
@@ -158,7 +158,7 @@ class Server:
                     return
 
     def _send(self, connection: socket.socket, request: Request, answer: Answer) -> bool:
-        """Sends one answer; false when the connection is to end."""
+        """Sends one answer; false if the connection is to end."""
         stop = answer.stop
         if stop is not None and stop.after < 0:
             self._stop(connection, stop)

@@ -1,7 +1,7 @@
-"""States that the service itself left behind, by kills and by good ends, with downloads in every state.
+"""States that the service itself left after kills and normal exits, with downloads in every state.
 
-The files of a case lie where the service put them: records and marks name devices, inodes and absolute
-paths, so the data files are put back by renaming and rewriting, never by copying.
+The files of a case stay where the service put them: records and marks contain devices, inodes and absolute
+paths, so data files are restored by renaming and rewriting, never by copying.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scripted_server import Behaviour, Resource, ScriptedServer, content
 from support import QUICK_RETRY, finish, poll, sha256
 from towline_client import JSON, Towline, clean_environment
 
-#: Once renamed, and killed before the record says so: the first fsync of a directory follows the rename.
+#: Kills after the rename and before its record: the first fsync of a directory follows the rename.
 KILL_AFTER_RENAME = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync")
 KILL_AFTER_RENAME += ("-e", "inject=fsync:signal=KILL:when=1")
 LAST_MODIFIED = "Wed, 01 Jan 2020 00:00:00 GMT"
@@ -31,7 +31,7 @@ PUBLISHED, SUMMED = "published", "summed"
 
 @dataclass
 class Source:
-    """What the server has for one download."""
+    """The server's file for one download."""
 
     name: str
     data: bytes
@@ -40,7 +40,7 @@ class Source:
 
 @dataclass
 class KeptFile:
-    """A data file as it was at the snapshot."""
+    """A data file at the time of the snapshot."""
 
     path: Path
     inode: int
@@ -50,11 +50,11 @@ class KeptFile:
 
 @dataclass
 class Snapshot:
-    """One state directory with the data files that belong to it."""
+    """One state directory with its data files."""
 
     name: str
     state: Path
-    #: The downloads as a process reads them from the whole state, by id.
+    #: The downloads by id, as a process reads them from the intact state.
     downloads: dict[str, JSON] = field(default_factory=dict)
     files: list[KeptFile] = field(default_factory=list)
 
@@ -62,24 +62,24 @@ class Snapshot:
         return sorted(str(p.relative_to(self.state)) for p in self.state.rglob("*") if p.is_file())
 
     def sessions(self) -> list[str]:
-        """Session files in an order that does not hang on their random names."""
+        """Session files in an order that does not depend on their random names."""
         names = [n for n in self.state_files() if n.startswith("sessions/")]
         return sorted(names, key=lambda n: (-len(self.owned(n)), -(self.state / n).stat().st_size))
 
     def owned(self, session: str) -> set[str]:
-        """The downloads whose marks lie in a session file."""
+        """The downloads that have marks in a session file."""
         data = (self.state / session).read_bytes()
         return {name for name in self.downloads if name.encode() + b"\0" in data}
 
 
 class Bases:
-    """Snapshots of one place, where the cases that start from them run."""
+    """The snapshots of one folder, in which their cases run."""
 
     def __init__(self, binary: Path, folder: Path) -> None:
         self.binary, self.folder, self.server = binary, folder, ScriptedServer()
         self.live = folder / "live"
         self.state, self.files, self.home = self.live / "state", self.live / "files", self.live / "home"
-        #: What a case moves away; its files come back from there.
+        #: Files that a case moves away; they are restored from there.
         self.aside = self.live / "aside"
         self.sources: dict[str, Source] = {}
         self.snapshots: list[Snapshot] = []
@@ -93,14 +93,14 @@ class Bases:
         return host
 
     def end_processes(self) -> list[str]:
-        """Ends what was started since the last time; the rules of the wire that were broken."""
+        """Ends all processes started since the last call; returns what they did wrong on the wire."""
         for process in self.processes:
             process.finish()
         violations = [text for process in self.processes for text in process.violations]
         self.processes.clear()
         return violations
 
-    # Making
+    # Making snapshots
 
     def make(self) -> None:
         """Makes all snapshots."""
@@ -136,7 +136,7 @@ class Bases:
         host.killed = True
         host.finish()
         if not (self.files / PUBLISHED).exists():
-            raise AssertionError("the kill after the rename came too early")
+            raise AssertionError("the kill came before the rename")
 
     def _fill(self, host: Towline) -> None:
         host.call("configure", maxActive=16, maxActivePerHost=16)
@@ -170,9 +170,9 @@ class Bases:
         return sum(name in path.read_bytes() for path in (self.state / "sessions").iterdir())
 
     def _make_taken_over(self) -> None:
-        """All downloads belong to one more process, which was killed while it connected.
+        """One more process takes over all downloads, and is killed while it connects.
 
-        One of them has come further: beside what is durable of it there are marks of more.
+        One download has received more: besides its durable bytes, there are marks of later ones.
         """
         gate = threading.Event()
         for resource in self.server.resources.values():
@@ -223,7 +223,7 @@ class Bases:
         host.call("start", id=name, url=source.url, **place, **params)
 
     def _start_held(self, host: Towline, *names: str) -> None:
-        """All at once: what little has come may be told a second later."""
+        """Starts all first, because received bytes may be reported up to a second later."""
         for name in names:
             self._start(host, name, default=Behaviour(hold_after=HELD_AT))
         for name in names:
@@ -247,10 +247,10 @@ class Bases:
             snapshot.files.append(KeptFile(path, status.st_ino, path.read_bytes(), mode))
         self.snapshots.append(snapshot)
 
-    # Putting back
+    # Restoring
 
     def restore(self, number: int) -> Snapshot | None:
-        """Puts the files of a snapshot into place; None when one of their inodes is gone."""
+        """Restores the files of a snapshot; None if one of their inodes no longer exists."""
         snapshot = self.snapshots[number % len(self.snapshots)]
         found: dict[int, Path] = {}
         for path in self.live.rglob("*"):
@@ -288,7 +288,7 @@ class Bases:
 
 
 class Stock:
-    """Makes the next states while cases run: most of the making is waiting."""
+    """Makes the next states while cases run, because making them is mostly waiting."""
 
     def __init__(self, binary: Path, folder: Path) -> None:
         self.binary, self.folder = binary, folder
@@ -319,7 +319,7 @@ class Stock:
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """A copy with links, FIFOs and modes as they are."""
+    """A copy that keeps links, FIFOs and modes."""
     target.mkdir()
     for entry in os.scandir(source):
         mode = entry.stat(follow_symlinks=False).st_mode

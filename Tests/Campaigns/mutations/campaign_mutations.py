@@ -1,24 +1,24 @@
-"""Mutated state: files of the state directory and partials are harmed, then the real service starts on them.
+"""Damaged state: files of the state directory and partial files are damaged, then the real service starts on
+them.
 
-A case takes one of the states that the service left behind (killed, with a write-ahead log and marks in
-several session files; read and ended since, the log merged; taken over by one more process and killed
-again; each with downloads that were paused, active, queued, waiting, completed, failed, canceled and
-killed between the rename and its record), harms one to three of its files, starts the service, lets
-everything go on from an honest server, starts anew what is not known any more, and looks at every file.
-Harm is: flipped bits, bytes, blocks and lengths, cuts at any byte, zeros, garbage, growth, files
-removed, swapped, or replaced by links, FIFOs and directories, modes, one flipped bit in one value of one
-record, a schema of the future; for partials also another inode, a second name, and a file at the final
-name.
+A case takes one of the states that the service left (killed, with a write-ahead log and marks in several
+session files; later read and closed, with the log merged; taken over by one more process and killed again;
+each with downloads that were paused, active, queued, waiting, completed, failed, canceled, and killed between
+the rename and its record). It damages one to three of the files, starts the service, resumes everything from
+an honest server, starts lost downloads again, and checks every file. Damage is: flipped bits, bytes, blocks
+and lengths, cuts at any byte, zeros, random bytes, growth, files deleted, swapped, or replaced by links,
+FIFOs and directories, modes, one flipped bit in one value of one record, a later schema; for partial files
+also another inode, a second name, and a file at the final name.
 
-What must hold: the process starts, or exits with 73 and touches nothing when the database is of a later
-or of another program; it never dies of a trap and answers everything; what is not known any more was
-said on standard error (but if the file of the lock, which notes how much there was, was harmed too);
-harm to a session file or a partial costs no download; every file at a final name is whole and as the
-server has it; nothing outside the state and the downloads is touched; downloads that nothing was done to
-go on exactly where they were: "bytes fetched again" are those that every resume compares, and no more.
+What must hold: the process starts, or exits with 73 and changes nothing if the database is of a later version
+or of another program; it never crashes and answers everything; lost downloads are reported on standard error
+(unless the lock file, which notes how many there were, was damaged too); damage to a session file or a
+partial file loses no download; every file with a final name is complete and equals the server's; nothing
+outside the state and the downloads is changed; undamaged downloads resume exactly where they were: "bytes
+fetched again" are only those that every resume compares.
 
-Not covered: bytes of a partial that were changed in place under a download without a checksum (nobody
-can tell); harm done while a process runs; modes that keep the service out, when it runs as root.
+Not covered: bytes of a partial file that were changed in place under a download without a checksum (nobody
+can detect this); damage while a process runs; modes that deny access, if the service runs as root.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ CANNOT_START = 73
 
 class MutationCampaign(Campaign):
     name = "mutations"
-    about = (
-        "harmed state files and partials: the service starts, says what it lost, and completes no wrong byte"
-    )
+    about = "damaged state and partial files: the service starts, reports losses, and completes no wrong byte"
     slice_cases = 250
     whole_cases = 20_000
 
@@ -63,7 +61,7 @@ class MutationCampaign(Campaign):
         return lacking()
 
     def open(self) -> None:
-        # Nothing of this is about what a disk keeps, and memory does not wait for flushes.
+        # Durability does not matter here, and memory needs no flushes.
         memory = Path("/dev/shm")
         self.memory = (
             tempfile.TemporaryDirectory(prefix="towline-mutations-", dir=memory)
@@ -99,7 +97,7 @@ class MutationCampaign(Campaign):
 
 
 class Case:
-    """One case: its mutations, the run of the service on them, and what came of it."""
+    """One case: its mutations, the run of the service on them, and the result."""
 
     def __init__(
         self,
@@ -136,7 +134,7 @@ class Case:
     def count(self, name: str) -> None:
         self.result.counts[name] += 1
 
-    # Harm
+    # Damage
 
     def mutate(self) -> None:
         harmed_state = self.folder / "before"
@@ -150,7 +148,7 @@ class Case:
                 self.mutations.append(mutate_state(harmed_state, self.snapshot, self.outside, self.random))
         for mutation in self.mutations:
             self.count(f"{mutation.family}: {mutation.kind}")
-        # What the harming itself did (links made, files read) is not the service's doing.
+        # The damaging itself may have changed files outside (made links, read files).
         self.outside.before = self.outside.look()
         copy_tree(harmed_state, self.bases.state)
 
@@ -166,7 +164,7 @@ class Case:
 
     @property
     def says_damage(self) -> bool:
-        """Loss was said. What tells it is noted in the lock's file, which may have been harmed too."""
+        """Loss was reported. The count that shows it is in the lock file, which may be damaged too."""
         words = ("the database", "no file of this program")
         is_lock_harmed = self.has(lambda m: "state.lock" in (m.target, m.detail))
         return is_lock_harmed or any(word in self.stderr for word in words)
@@ -180,7 +178,7 @@ class Case:
             self.check_refusal(before)
             return
         if self.has(lambda m: m.kind == FUTURE) and len(self.mutations) == 1:
-            self.fail("a database from the future was opened")
+            self.fail("a database of a later version was opened")
         if listed:
             host.call("resume", all=True, timeout=ANSWER_SECONDS)
             failed = [d["id"] for d in listed.values() if d["state"] == "failed"]
@@ -192,7 +190,7 @@ class Case:
         ended = self.listed(host)
         host.close_stdin()
         status = host.wait_exit(ANSWER_SECONDS)
-        # Only now all that was said is here.
+        # Now stderr is complete.
         self.stderr += host.stderr
         if status not in (0, 1):
             self.fail(f"exit status {status}")
@@ -206,7 +204,7 @@ class Case:
             try:
                 return host, self.listed(host)
             except RPCError as error:
-                # Damage that only a read met: the next process that is alone looks at everything.
+                # Damage that only a read found: the next process that is alone checks everything.
                 if error.kind != "storageFailure" or attempt == 1:
                     raise
                 self.count("damage met late")
@@ -233,12 +231,12 @@ class Case:
         if not self.has(lambda m: m.kind == FUTURE or m.is_identity_hit):
             self.fail(f"does not start: {self.stderr.strip()}")
         if state_bytes(self.bases.state) != before:
-            self.fail("the refused database was touched")
+            self.fail("the refused database was changed")
         if "towline.db" not in self.stderr:
-            self.fail(f"the refusal names no file: {self.stderr.strip()}")
+            self.fail(f"the refusal does not name the file: {self.stderr.strip()}")
 
     def start_lost(self, host: Towline, listed: dict[str, JSON]) -> None:
-        """What is not known any more is asked for anew, to the same place."""
+        """Starts lost downloads again, at the same paths."""
         lost = sorted(set(self.snapshot.downloads) - set(listed))
         for name in lost:
             path = self.bases.files / name
@@ -257,7 +255,7 @@ class Case:
         if lost and not self.is_database_harmed:
             self.fail(f"lost {', '.join(lost)}")
         elif lost and not self.says_damage:
-            self.fail(f"lost without a word: {', '.join(lost)}")
+            self.fail(f"lost without a message: {', '.join(lost)}")
         for name, download in listed.items():
             was = self.snapshot.downloads.get(name)
             if was is None:
@@ -276,7 +274,7 @@ class Case:
             self.fail(f"did not settle: {answer}")
 
     def check_offsets(self, listed: dict[str, JSON]) -> None:
-        """Downloads that nothing was done to ask for what is missing and nothing else."""
+        """Undamaged downloads request exactly the missing bytes and the overlap."""
         for name, was in self.snapshot.downloads.items():
             if self.harms(name) or was["state"] in FINAL or name not in listed or was["totalBytes"] is None:
                 continue
@@ -285,7 +283,7 @@ class Case:
                 continue
             self.result.refetched_bytes = max(self.result.refetched_bytes, was["receivedBytes"] - starts[0])
             if starts[0] != resume_start(was["receivedBytes"]):
-                self.fail(f"{name}: held {was['receivedBytes']} bytes and asked from {starts[0]}")
+                self.fail(f"{name}: {was['receivedBytes']} received, and it asked from {starts[0]}")
             elif starts[0] > 0:
                 self.count("went on where it was")
 
@@ -297,7 +295,7 @@ class Case:
             if download["state"] != "completed":
                 self.check_not_completed(name, was, download)
             elif not self.is_right(name, Path(download["path"] or "/nowhere")):
-                self.fail(f"{name} is completed and wrong")
+                self.fail(f"{name} is completed, but the file is wrong")
 
     def check_not_completed(self, name: str, was: JSON, download: JSON) -> None:
         if was["state"] == "canceled" and download["state"] == "canceled":
@@ -336,9 +334,9 @@ class Case:
         return False
 
     def check_files(self) -> None:
-        """Whatever has a final name is whole and right, known or not."""
+        """Every file with a final name is complete and right, whether its download is known or not."""
         if self.outside.look() != self.outside.before:
-            self.fail("something outside was touched")
+            self.fail("something outside was changed")
         for name in self.bases.sources:
             path = self.bases.files / name
             if not path.exists() or self.is_right(name, path):
@@ -353,7 +351,7 @@ def only_files(folder: str, names: list[str]) -> set[str]:
 
 
 def state_bytes(state: Path) -> dict[str, bytes]:
-    """The database and its log as they lie on disk; an empty log says nothing."""
+    """The database and its log on disk; an empty log does not count."""
     names = ("towline.db", "towline.db-wal")
     files = {name: state / name for name in names}
     return {n: p.read_bytes() for n, p in files.items() if p.is_file() and p.stat().st_size}

@@ -1,4 +1,4 @@
-"""What can happen to a file of the state, or to a partial: chosen by seed, told in words."""
+"""Damage to a file of the state or to a partial file: chosen at random, with a description."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from random import Random
 from mutations.base_states import KeptFile, Snapshot
 
 FUTURE = "future schema"
-#: Columns that tell which bytes are held, of what, and where.
+#: Columns that say which bytes are received, of which file, and where they are.
 VITAL = [
     "durable",
     "written",
@@ -34,23 +34,23 @@ VITAL += [
     "slot",
     "sequence",
 ]
-#: Families: what a mutation may cost.
+#: Families: what a mutation can affect.
 DATABASE, SESSION, PARTIAL, LOCK = "database", "session", "partial", "lock"
-#: Where SQLite keeps what tells whose database it is (sqlite.org/fileformat2.html, 1.3).
+#: Where SQLite stores which program owns the database (sqlite.org/fileformat2.html, 1.3).
 IDENTITY_BYTES = (range(18, 20), range(60, 64), range(68, 72))
 
 
 @dataclass
 class Mutation:
-    """One thing that was done to one file."""
+    """One change to one file."""
 
     family: str
     target: str
     kind: str
     detail: str = ""
-    #: Downloads that it may harm; None: any.
+    #: Downloads that it may damage; None: any.
     harmed: frozenset[str] | None = None
-    #: The bytes that tell whose database it is may have been changed.
+    #: It may have changed the bytes that say which program owns the database.
     is_identity_hit: bool = False
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Mutation:
 
 
 class Outside:
-    """What lies outside the state and the downloads: nobody may touch it."""
+    """Files outside the state and the downloads, which nobody may change."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -173,7 +173,7 @@ def choose_content(random: Random) -> tuple[str, Callable[[bytearray, Random], s
 
 
 def mutate_state(state: Path, snapshot: Snapshot, outside: Outside, random: Random) -> Mutation:
-    """Harms one file of a state directory."""
+    """Damages one file of a state directory."""
     files = [n for n in ("towline.db", "towline.db-wal", "towline.db-shm") if (state / n).exists()]
     sessions = [n for n in snapshot.sessions() if (state / n).exists()]
     choices = [(30, files[0])] if files else []
@@ -239,8 +239,9 @@ def remove(path: Path) -> None:
 
 
 def replace(path: Path, kind: str, outside: Outside, random: Random) -> str:
-    """Puts something else where the file was."""
-    # What an earlier mutation of this case left need not have a mode; a link's would be another file's.
+    """Replaces the file by something else."""
+    # The file may be missing, or be a link after an earlier mutation: then chmod would fail or change another
+    # file.
     if kind == "wrong mode" and path.exists() and not path.is_symlink():
         mode = random.choice((0o000, 0o444, 0o777))
         path.chmod(mode)
@@ -270,7 +271,7 @@ def make_future(path: Path, random: Random) -> Mutation:
         database.execute(f"PRAGMA user_version={version}")
         database.commit()
     except sqlite3.Error:
-        # Harmed already, so that there is no version to change.
+        # Already damaged, so the version cannot be changed.
         return Mutation(DATABASE, "towline.db", "future schema of a harmed file", is_identity_hit=True)
     finally:
         database.close()
@@ -278,14 +279,14 @@ def make_future(path: Path, random: Random) -> Mutation:
 
 
 def change_value(path: Path, random: Random) -> Mutation | None:
-    """Flips a bit of one value of one record; all pages stay in order. None if there is no record."""
+    """Flips a bit of one value of one record; the pages stay valid. None if there is no record."""
     database = sqlite3.connect(path)
     try:
         columns = [row[1] for row in database.execute("PRAGMA table_info(download)")]
         rows = [row[0] for row in database.execute("SELECT sequence FROM download ORDER BY sequence")]
         if not rows:
             return None
-        # Half of them where it would make a wrong file.
+        # In half of the cases, a column that could lead to a wrong file.
         column = random.choice(VITAL if random.random() < 0.5 else columns)
         row = random.choice(rows)
         text = f"SELECT {column} FROM download WHERE sequence=?"
@@ -298,7 +299,7 @@ def change_value(path: Path, random: Random) -> Mutation | None:
         database.execute(f"UPDATE download SET {setting} WHERE sequence=?", (value, row))
         database.commit()
     except (sqlite3.Error, UnicodeDecodeError):
-        # Harmed already, names of columns included.
+        # Already damaged, possibly in the names of columns.
         return None
     finally:
         database.close()
@@ -306,7 +307,7 @@ def change_value(path: Path, random: Random) -> Mutation | None:
 
 
 def flipped(value: object, random: Random) -> object:
-    """The value with one bit changed: a text as bytes; what is nothing becomes a small number."""
+    """The value with one bit changed: text as bytes; NULL becomes a small number."""
     if value is None:
         return random.randrange(3)
     if isinstance(value, int):
@@ -320,7 +321,7 @@ def flipped(value: object, random: Random) -> object:
 
 
 def mutate_partial(file: KeptFile, outside: Outside, aside: Path, random: Random) -> Mutation:
-    """Harms one partial, in place; what it moves goes `aside`."""
+    """Damages one partial file in place; a file that it moves goes to `aside`."""
     path = file.path
     name = path.name.removesuffix(".towline")
     harmed = frozenset({name})

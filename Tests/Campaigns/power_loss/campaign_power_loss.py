@@ -1,35 +1,35 @@
 """Power loss at any moment.
 
-A *recording*: the service runs a scenario (`plans.py`: small files, one that is overwritten, one beside an
-old one, pause, resume, cancel, update, remove, a checksum, and in every third a large one with checkpoints;
-kill -9 or suspension in the middle of some) with its state and its downloads on ext4, every fifth time on
-XFS, on one volume or two. Below each file system lies a disk of our own (`log_disk.c`) that logs what it
-writes and when it flushes. The host notes for each message how long the log was. In every seventh, the
-scenario ends by a power loss, and what is recorded is how a new process goes on.
+A *recording*: the service runs a scenario (`plans.py`: small files, one that overwrites a file, one that gets
+a new name beside an old file, pause, resume, cancel, update, remove, a checksum, and in every third a large
+one with checkpoints; kill -9 or suspension in the middle of some) with its state and its downloads on ext4,
+every fifth time on XFS, on one volume or two. Under each file system is a disk of our own (`log_disk.c`) that
+logs writes and flushes. For each message the host notes the length of the log. In every seventh recording the
+scenario ends with a power loss, and the recording shows how a new process continues.
 
-A *case* is one state that a power loss may leave: the power goes at some entry of the log; what was written
-before the disk's last flush is there, and of what was written since then any part, in blocks of 4 KiB. It
-is mounted, and the service starts on it in what it takes for another boot, half of the time with another
-device number. In every fifth case it is the same boot: not the power was lost but the disk was unplugged
-and came back, which the service can tell from Linux 6.8 on.
+A *case* is one state that a power loss can leave: the power fails at some entry of the log; everything
+written before the disk's last flush is there, and any part of the later writes, in blocks of 4 KiB. It is
+mounted, and the service starts on it, apparently after a reboot, half of the time with another device number.
+In every fifth case it is the same boot: the disk was unplugged and came back, which the service can detect
+from Linux 6.8 on.
 
-What must hold, by what had been answered or told when the power went:
-- every request that was answered is in the state, and none that was not sent; the state is read without
-  complaint;
-- under a final name lies the old version or the new one, whole; the new one if the download had completed;
-- the ranges that the new process takes for fetched have the true bytes;
-- every download that was neither canceled nor removed comes to its end with the right bytes;
-- no more is fetched again than came in the larger of 8 MiB and 2 s, and during one flush, as long as that
-  took here;
-- the file system is in order (every tenth case).
+What must hold, given what had been answered or reported when the power failed:
+- every answered request is in the state, and none that was not sent; the state is read without complaint;
+- a final name has the complete old version or the complete new one; the new one if the download had
+  completed;
+- the ranges that the new process takes as received have the right bytes;
+- every download that was neither canceled nor removed finishes with the right bytes;
+- at most the bytes of 8 MiB or of 2 s, whichever is more, and of one flush, as long as that took here, are
+  fetched again;
+- the file system is consistent (every tenth case).
 
-The first of every thousand cases run a service that leaves out the flushes of one kind (`drop_sync.c`) and
-fail when none of the checks notices; the last of these leaves out none, and must pass.
+The first of every thousand cases run a service that leaves out the flushes of one kind (`drop_sync.c`), and
+fail if no check notices; the last of these leaves out none, and must pass.
 
 Not covered: disks that lie about flushes, blocks torn within 4 KiB, other file systems.
 
-A case that fails keeps its recording (the first few do): `TOWLINE_RECORDING=FOLDER` with `--case` looks at
-the same state again. Made anew, a recording has the same scenario but another timing.
+A case that fails keeps its recording (the first few do): `TOWLINE_RECORDING=FOLDER` with `--case` checks the
+same state again. A new recording has the same scenario but different timing.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ from power_loss.plans import Plan, mutant_plan, plan
 from power_loss.recording import Cut, Recording
 from power_loss.scenario import Studio
 
-#: Where all of a worker is mounted, in its own namespace: so all workers have the same paths.
+#: Where a worker mounts everything, in its own namespace; so all workers have the same paths.
 STAGE = Path("/run/towline-power-loss")
 STAGE_MIB = 600
 STATES_PER_RECORDING = 20
 REPLUGGED_SHARE = 0.2
-#: Of the scenario, of what goes on after an earlier power loss, of the check.
+#: Boot of the scenario, of the process after an earlier power loss, of the check.
 FIRST_BOOT, SECOND_BOOT, THIRD_BOOT = 1, 2, 3
 
 
@@ -65,11 +65,11 @@ FIRST_BOOT, SECOND_BOOT, THIRD_BOOT = 1, 2, 3
 class Mutant:
     """A service that leaves out some of its flushes."""
 
-    #: What is not flushed, see drop_sync.c; None: all is.
+    #: Which flushes are left out, see drop_sync.c; None: none.
     dropping: str | None
-    #: Words of the failure that must follow.
+    #: Text that the failure must contain.
     symptom: str
-    #: With checkpoints on the way.
+    #: With checkpoints during the download.
     is_large: bool = False
 
     @property
@@ -86,13 +86,13 @@ MUTANTS = (
 )
 MUTANT_EVERY = 1000
 MUTANT_STATES = 25
-#: Of failures of one worker; each takes some 25 MiB.
+#: For failures of one worker; each takes about 25 MiB.
 KEPT_RECORDINGS = 3
 
 
 class PowerLossCampaign(Campaign):
     name = "power-loss"
-    about = "what was answered is there after a power loss, and no file is wrong"
+    about = "what was answered survives a power loss, and no file is wrong"
     slice_cases = 155
     whole_cases = 10_050
 
@@ -137,7 +137,7 @@ class PowerLossCampaign(Campaign):
     # Recordings
 
     def recorded(self, number: int, wanted: Plan) -> Recording:
-        """The recording of that number, made by whichever worker needs it first."""
+        """The recording with this number; the first worker that needs it makes it."""
         folder = self.shared / str(number)
         if given := os.environ.get("TOWLINE_RECORDING"):
             folder = Path(given)
@@ -149,7 +149,7 @@ class PowerLossCampaign(Campaign):
             if not (folder / "recording.json").exists():
                 shutil.rmtree(folder, ignore_errors=True)
                 self.record(number, wanted, folder)
-                # No worker is so far behind.
+                # No worker needs one this old.
                 shutil.rmtree(self.shared / str(number - 8), ignore_errors=True)
         self.recording = Recording(folder)
         return self.recording
@@ -175,7 +175,7 @@ class PowerLossCampaign(Campaign):
         self.recording = None
 
     def keep(self, recording: Recording, cut: Cut, folder: Path) -> None:
-        """Leaves what is needed to look at the same state again: TOWLINE_RECORDING=FOLDER and --case."""
+        """Stores what is needed to check the same state again: TOWLINE_RECORDING=FOLDER and --case."""
         (folder / "cut.json").write_text(json.dumps(vars(cut)))
         self.kept += 1
         if self.kept <= KEPT_RECORDINGS:
@@ -193,7 +193,7 @@ class PowerLossCampaign(Campaign):
         self.boot.begin(boot)
         try:
             recording.build(cut, images)
-            # As many mounts as while it was recorded, so that ids that are used again are the same.
+            # As many mounts as during the recording, so that reused ids are the same.
             with volumes.memory(points[0].with_name("fuse"), 1), volumes.mounted(images, points, wanted.kind):
                 check = Check(wanted, recording.before(cut), points, self.binary, STAGE)
                 check.is_same_boot = boot != THIRD_BOOT

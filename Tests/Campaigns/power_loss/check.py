@@ -1,4 +1,4 @@
-"""Looks at what a power loss has left, as a host would that starts again."""
+"""Checks what a power loss has left, as a host does that starts again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from power_loss.server import PORT, Folders, serve
 
 PARTIAL = ".towline"
 
-#: What the service makes into a file in one go.
+#: The service writes files up to this size at once.
 SMALL_BYTES = 128 << 10
 
 
@@ -27,7 +27,7 @@ class Check:
         self.flush_ns = before.flush_ns
         self.folders = Folders(points)
         self.promises = promises(plan.items, before.moments)
-        #: The new process runs in the boot of the old one.
+        #: The new process runs in the same boot as the old one.
         self.is_same_boot = False
         self.failures: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -50,7 +50,7 @@ class Check:
             self.finish(host, server)
             host.close_stdin()
             if (status := host.wait_exit()) != 0:
-                self.failures.append(f"the new process ended with status {status}")
+                self.failures.append(f"the new process exited with {status}")
         finally:
             host.finish()
             server.close()
@@ -63,7 +63,7 @@ class Check:
     # Files
 
     def check_files(self) -> None:
-        """Under final names there are whole files only."""
+        """Final names have only complete files."""
         seen = {path.name: path for path in self.folders.downloads.iterdir()}
         for promise in self.promises.values():
             item = promise.item
@@ -83,10 +83,10 @@ class Check:
                 self.failures.append(f"{item.file}: completed, but {self.describe(found, item.data)}")
             may_be_new = {"running", "completed"} | ({"absent"} if promise.is_started else set())
             if is_new and not promise.states & may_be_new:
-                self.failures.append(f"{item.file}: there, though {promise.states}")
+                self.failures.append(f"{item.file}: exists, though {promise.states}")
         for name in seen:
             if not name.endswith(PARTIAL):
-                self.failures.append(f"{name}: a file that nobody asked for")
+                self.failures.append(f"{name}: a file that was never requested")
 
     @staticmethod
     def describe(found: bytes | None, data: bytes) -> str:
@@ -101,10 +101,10 @@ class Check:
     # Records
 
     def check_records(self, host: Towline) -> None:
-        """Every acknowledged request is in the state."""
+        """Every answered request is in the state."""
         self.records = {d["id"]: d for d in host.call("list", limit=100)["downloads"]}
         for strange in self.records.keys() - self.promises.keys():
-            self.failures.append(f"{strange}: a record that nobody asked for")
+            self.failures.append(f"{strange}: a record that was never requested")
         for item_id, promise in self.promises.items():
             record = self.records.get(item_id)
             state = self.state_of(record)
@@ -135,25 +135,25 @@ class Check:
         return "paused" if record["reason"] == "user" else "running"
 
     def check_ranges(self, host: Towline) -> None:
-        """What the new process takes for fetched has the true bytes."""
+        """The ranges that the new process takes as received have the right bytes."""
         for item_id, record in self.records.items():
             if record["state"] != "paused":
                 continue
             data = self.promises[item_id].item.data
             report = host.call("inspect", id=item_id)
-            # In the same boot, what was written is believed only when the partial has been opened.
+            # In the same boot, written ranges are trusted only after the partial file was opened.
             believed = [] if self.is_same_boot else report["writtenRanges"]
             ranges = [(r["from"], r["to"]) for r in report["durableRanges"] + believed]
             if not ranges:
                 continue
-            # It may have been renamed, and that not be recorded yet.
+            # It may have been renamed before that was recorded.
             places = (record["partialPath"], self.folders.downloads / f"{item_id} (1).bin", record["path"])
             place = next((Path(path) for path in places if Path(path).exists()), None)
             found = b"" if place is None else place.read_bytes()
             is_old = place is not None and str(place) == record["path"] and found != data
             if (place is None or is_old) and len(data) <= SMALL_BYTES:
-                # A file that fits one buffer gets its name last, and that had not reached the disk: it is
-                # fetched again.
+                # A file that fits into one buffer gets its name last, and that had not reached the disk: it
+                # is fetched again.
                 self.counts["small files whose name was lost"] += 1
                 continue
             self.counts["durable ranges compared"] += len(ranges)
@@ -161,10 +161,10 @@ class Check:
                 if found[begin:end] != data[begin:end]:
                     self.failures.append(f"{item_id}: bytes {begin} to {end} of {place} are not true")
 
-    # Going on
+    # Continuing
 
     def finish(self, host: Towline, server: ScriptedServer) -> None:
-        """Lets every download come to its end, and compares."""
+        """Lets every download finish, and compares."""
         going = go_on(host, self.promises, self.records, server, self.folders)
         for item_id in going:
             download = host.call("wait", id=item_id, timeout=40)["download"]
@@ -187,4 +187,4 @@ class Check:
         again = max(0, promise.told_bytes - min(r.range_start for r in requests))
         self.worst_refetched_bytes = max(self.worst_refetched_bytes, again)
         if again > (losable := promise.losable_bytes(self.flush_ns)):
-            self.failures.append(f"{item_id}: {again} bytes fetched again, {losable} may be")
+            self.failures.append(f"{item_id}: {again} bytes fetched again, at most {losable} allowed")

@@ -1,4 +1,4 @@
-/* A fault in the service for LD_PRELOAD: the flushes of one kind of file do nothing and say that all is well.
+/* For LD_PRELOAD: flushes of one kind of file do nothing and report success.
  * TOWLINE_DROP_SYNC names the kind: data (partial files), wal (the database's log), directory. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ static int is_dropped(int file) {
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0) return 0;
     path[length] = 0;
-    /* A file that was made without a name keeps the kernel's word for that also when it has got one. */
+    /* For a file created without a name, the kernel shows /#… even after it has a name. */
     if (strcmp(kind, "data") == 0) return ends_with(path, ".towline") || strstr(path, "/#") != NULL;
     return strcmp(kind, "wal") == 0 && ends_with(path, "-wal");
 }

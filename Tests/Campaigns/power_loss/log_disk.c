@@ -1,6 +1,6 @@
-/* log_disk LOG MOUNTPOINT IMAGE...: files disk0, disk1, … backed by the images, where every write and flush is
- * appended to LOG in the order in which it came. A file system on a loop device over such a file tells by its
- * flushes what may be lost when the power goes. */
+/* log_disk LOG MOUNTPOINT IMAGE...: files disk0, disk1, … backed by the images; every write and flush is appended
+ * to LOG in order. With a file system on a loop device over such a file, the log shows what a power loss may lose: the
+ * writes that were not flushed. */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 enum { DISK_LIMIT = 4, KIND_WRITE = 1, KIND_FLUSH = 2 };
 
-/* The head of an entry; the bytes of a write follow. Little endian, 32 bytes: see recording.py. */
+/* The head of an entry, before the bytes of a write. Little endian, 32 bytes; recording.py reads it. */
 struct entry {
     uint32_t kind;
     uint32_t disk;
@@ -92,7 +92,7 @@ static int disk_fsync(const char *path, int data_only, struct fuse_file_info *in
     return append(KIND_FLUSH, disk_of(path), NULL, 0, 0);
 }
 
-/* Without holes, so that discards and zeroing come as writes or not at all. */
+/* No holes, so that discarding and zeroing are writes or do not happen. */
 static int disk_fallocate(const char *path, int mode, off_t offset, off_t length, struct fuse_file_info *info) {
     (void)path;
     (void)mode;
@@ -116,7 +116,7 @@ int main(int count, char **arguments) {
         fprintf(stderr, "usage: log_disk LOG MOUNTPOINT IMAGE...\n");
         return 64;
     }
-    /* Ends with the test that started it. */
+    /* The kernel kills it when the test that started it exits. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     log_file = open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     if (log_file < 0) return perror(arguments[1]), 74;
@@ -128,7 +128,7 @@ int main(int count, char **arguments) {
         if (disks[disk].image < 0 || fstat(disks[disk].image, &status) != 0) return perror(name), 74;
         disks[disk].size_bytes = status.st_size;
     }
-    /* One thread: the order of the log is the order in which the disk did things. */
+    /* One thread, so that the log has the order of the operations. */
     char *fuse_arguments[] = {arguments[0], "-s", "-f", arguments[2], NULL};
     return fuse_main(4, fuse_arguments, &operations, NULL);
 }

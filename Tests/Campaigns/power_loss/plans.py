@@ -1,4 +1,4 @@
-"""Scenarios: what the service is made to do while its disks are recorded, made from a number alone."""
+"""Scenarios: what the service does while its disks are recorded. Each depends only on a number."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from towline_client import JSON
 
 MIB = 1 << 20
 VOLUME_MIB, LARGE_VOLUME_MIB = 32, 72
-#: The large download is long enough for checkpoints, and for a lost one to be noticed.
+#: The large download is long enough to have checkpoints, and to show a missing one.
 LARGE_BYTES = 22 * MIB
 LARGE_RATE = 6 * MIB
 
 
-#: Each is wanted by many cases.
+#: Many cases need the same content.
 known_content = functools.lru_cache(maxsize=64)(content)
 
 
@@ -31,9 +31,9 @@ class Item:
     #: start, begun, pause, resume, cancel, update, move, remove, wait; part:N waits for N received bytes.
     steps: tuple[str, ...]
     params: JSON = field(default_factory=dict)
-    #: Size of what is there already under the name.
+    #: Size of an existing file with this name.
     old_size: int | None = None
-    #: Body bytes after which the first response stops; with `stays_held` every one does.
+    #: Body bytes after which the first response stops; with `stays_held` every response stops there.
     held_after: int | None = None
     stays_held: bool = False
     rate: int | None = None
@@ -57,13 +57,13 @@ class Plan:
     """A scenario."""
 
     kind: str
-    #: 2: state and downloads on volumes of their own.
+    #: 2: state and downloads on separate volumes.
     disks: int
     options: tuple[str, ...]
     items: tuple[Item, ...]
-    #: The power is lost twice: what is recorded is how a new process goes on after the first time.
+    #: The power fails twice: the recording shows how a new process continues after the first time.
     is_second: bool
-    #: (item, step), and steps of the whole service: ("", "crash"), ("", "suspend"), ("", "write back").
+    #: (item, step); steps of the whole service: ("", "crash"), ("", "suspend"), ("", "write back").
     steps: tuple[tuple[str, str], ...]
 
     @property
@@ -83,7 +83,7 @@ def plan(number: int) -> Plan:
         items.append(_large_item())
     steps = _interleaved(items, random)
     if number % 3 == 0:
-        # Work goes on all the while that the large one runs.
+        # Other steps run during the whole large download.
         for share in (0.25, 0.5, 0.75):
             steps.insert(int(len(steps) * share), ("large", f"part:{int(LARGE_BYTES * share)}"))
         steps.remove(("large", "start"))
@@ -94,13 +94,13 @@ def plan(number: int) -> Plan:
         steps.insert(random.randrange(1, len(steps)), ("", "write back"))
     if (interruption := random.choice(("", "", "crash", "suspend"))) != "":
         steps.insert(random.randrange(len(steps) // 3, len(steps)), ("", interruption))
-    # The file system's own commits, of every 5 s, more often: they make names durable before their bytes.
+    # Commits of the file system every second instead of every 5 s make names durable before their bytes.
     options = ("commit=1",) if kind == "ext4" and random.random() < 0.4 else ()
     return Plan(kind, random.choice((1, 1, 2)), options, tuple(items), number % 7 == 6, tuple(steps))
 
 
 def mutant_plan(number: int, is_large: bool) -> Plan:
-    """Short, and on two volumes: on one, each flush of the state often makes the rest durable by the way."""
+    """Short, and on two volumes: on one, each flush of the state often makes everything else durable too."""
     random = Random(f"mutant/{number}")
     items = [_large_item()] if is_large else _small_items(random)
     return Plan("ext4", 2, (), tuple(items), False, tuple(_interleaved(items, random)))
@@ -142,7 +142,7 @@ def _commanded_items(random: Random) -> list[Item]:
 
 
 def _interleaved(items: list[Item], random: Random) -> list[tuple[str, str]]:
-    """All steps, those of each item in order."""
+    """All steps in random order, those of each item in their own order."""
     turns = [item for item in items for _ in item.steps]
     random.shuffle(turns)
     left = {item.id: list(item.steps) for item in items}

@@ -1,4 +1,4 @@
-"""What has to hold after a power loss, by what the host had sent and read before it."""
+"""What must hold after a power loss, from what the host had sent and read before it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from power_loss.server import Folders, start_params
 
 SECOND_NS = 1_000_000_000
 CHECKPOINT_BYTES, CHECKPOINT_NS = 8 << 20, 2 * SECOND_NS
-#: Between bytes that came and the flush of them that falls due, and between that and its record.
+#: The delay between received bytes and the start of their flush, and between the flush and its record.
 SLACK_NS = SECOND_NS // 2
 
 
@@ -24,19 +24,19 @@ class Promise:
     """What may be found of one item."""
 
     item: Item
-    #: absent, running, paused, canceled, completed: the states that its record may be in.
+    #: The states that its record may be in: absent, running, paused, canceled, completed.
     states: set[str] = field(default_factory=lambda: {"absent"})
-    #: The start was sent, so that a host would send it again.
+    #: The start was sent; a host would send it again.
     is_started: bool = False
     priorities: set[int] = field(default_factory=lambda: {0})
     #: Paths of the URL on the server.
     sources: set[str] = field(default_factory=set)
-    #: (time, received bytes), as told.
+    #: (time, received bytes), as reported.
     progress: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def is_whole(self) -> bool:
-        """The file must be there."""
+        """The file must exist."""
         return self.states == {"completed"} or (self.states == {"absent"} and self.is_started)
 
     @property
@@ -44,7 +44,7 @@ class Promise:
         return self.progress[-1][1] if self.progress else 0
 
     def losable_bytes(self, flush_ns: int) -> int:
-        """What came in the larger of 8 MiB and 2 s before the last that was told, and in one flush."""
+        """The bytes of 8 MiB or 2 s, whichever is more, before the last report, and those of one flush."""
         if not self.progress:
             return 0
         end, told = self.progress[-1]
@@ -52,14 +52,14 @@ class Promise:
         if not by_size:
             return told
         begin = min(by_size[-1], end - CHECKPOINT_NS) - flush_ns - SLACK_NS
-        # A process that was killed in between may have lost some of what it told.
+        # A process that was killed in between may have lost bytes that it had reported.
         counts = [count for at, count in self.progress if at > begin]
         before = [count for at, count in self.progress if at <= begin]
         return told - min([*counts, before[-1] if before else 0])
 
 
 def promises(items: Sequence[Item], moments: Sequence[Moment]) -> dict[str, Promise]:
-    """By item; `moments` are those before the power loss."""
+    """Promises by item id; `moments` are those before the power loss."""
     found = {item.id: Promise(item, sources={f"/{item.id}"}) for item in items}
     answers = {(m.process, json.dumps(m.message["id"])): m.message for m in moments if _is_answer(m)}
     for moment in moments:
@@ -82,7 +82,7 @@ def _is_answer(moment: Moment) -> bool:
 
 
 def _download(message: JSON) -> JSON | None:
-    """The Download that an answer or event carries."""
+    """The Download in an answer or event."""
     body = (
         message.get("result") or (message.get("params") if message.get("method") == "changed" else None) or {}
     )
@@ -101,7 +101,7 @@ def _state(download: JSON) -> str:
 
 
 def _apply(promise: Promise, request: JSON, answer: JSON | None) -> None:
-    """Takes one request into account: what it may have done, or with its answer what it has done."""
+    """Applies one request: what it may have changed, or with its answer what it has changed."""
     method, params = request["method"], request["params"]
     if answer is not None and "error" in answer:
         return
@@ -134,7 +134,7 @@ def go_on(
     server: ScriptedServer,
     folders: Folders,
 ) -> list[str]:
-    """Lets every download come to its end, as a host would that starts again; answers their ids."""
+    """Continues every download, as a host does that starts again; returns their ids."""
     going = []
     for item_id, promise in found.items():
         record = records.get(item_id)
@@ -145,7 +145,7 @@ def go_on(
         elif record is None or record["state"] != "paused":
             continue
         elif record["reason"] == "user" or promise.sources != {f"/{item_id}"}:
-            # Paused, or with another URL than a start would name.
+            # Paused, or with another URL than the one of `start`.
             host.call("resume", id=item_id)
         else:
             host.call("start", **params)

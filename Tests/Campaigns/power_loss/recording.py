@@ -1,4 +1,4 @@
-"""What a scenario wrote to its disks, in order, and the states that a power loss may leave of it."""
+"""The writes of a scenario to its disks, in order, and the states that a power loss can leave."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 from power_loss import volumes
 
-#: What a disk writes whole or not at all.
+#: A disk writes this much completely or not at all.
 UNIT = 4096
 WRITE, FLUSH = 1, 2
 HEAD = struct.Struct("<IIQQQ")
-#: A flush of much data is a row of such writes, none later than that after the one before.
+#: A flush of much data is a row of writes of at least this size, with no longer pause between two of them.
 LARGE_WRITE, PAUSE_NS = 65_536, 150_000_000
-#: After so many flushes it is recorded: the data's, its record's, and some of what else goes on.
+#: It is recorded after this many flushes: of the data, of its record, and of other work meanwhile.
 RECORD_FLUSHES = 6
 MODES = ("none", "all", "prefix", "few", "half", "most", "one", "all but one")
 
@@ -41,46 +41,46 @@ class Entry:
 
 @dataclass(frozen=True)
 class Moment:
-    """Something that the host sent or read, and how long the log was then."""
+    """A message that the host sent or read, and the length of the log at that time."""
 
     position: int
     time_ns: int
-    #: Of the service: a new one each time that it was started.
+    #: The number of the service's process; each start has a new one.
     process: int
-    #: True for what the host sent.
+    #: True if the host sent it.
     is_sent: bool
     message: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Cut:
-    """When the power goes, and what of each disk's writes since its last flush is there nevertheless."""
+    """When the power fails, and which writes since each disk's last flush are there nevertheless."""
 
-    #: Entries of the log that came before.
+    #: Log entries before the power loss.
     entries: int
-    #: For each disk: offset on the disk and in the log of each unit that is there, in order.
+    #: For each disk: offset on the disk, offset in the log and length of each surviving unit, in order.
     kept: tuple[tuple[tuple[int, int, int], ...], ...]
     modes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Before:
-    """What is known of the time before a cut."""
+    """What is known about the time before a cut."""
 
     moments: list[Moment]
-    #: The longest that a checkpoint took.
+    #: The longest time that a checkpoint took.
     flush_ns: int
 
 
 class Recording:
-    """Read from the folder that `scenario.record` has filled."""
+    """A recording, read from the folder that `Studio.record` has filled."""
 
     def __init__(self, folder: Path) -> None:
         about = json.loads((folder / "recording.json").read_text())
         self.folder = folder
         self.kind: str = about["kind"]
         self.disk_count: int = about["disks"]
-        #: The volumes' device numbers.
+        #: The device numbers of the volumes.
         self.devices: list[int] = about["devices"]
         #: The longest flush before an earlier power loss.
         self.earlier_flush_ns: int = about["flushNs"]
@@ -103,7 +103,7 @@ class Recording:
         return entries
 
     def entries_before(self, position: int) -> int:
-        """How many entries the log had when it was that long."""
+        """How many entries the log had at this length."""
         return bisect.bisect_right(self._ends, position)
 
     def before(self, cut: Cut) -> Before:
@@ -112,7 +112,7 @@ class Recording:
         return Before(moments, max(self.earlier_flush_ns, self._longest_flush_ns(cut.entries)))
 
     def _longest_flush_ns(self, count: int) -> int:
-        """From the first large write of a row of them to the flush of the record that follows the row."""
+        """The longest time from the first write of a row of large ones to the flush of its record."""
         longest = begin = last = flushes = 0
         for entry in self.entries[:count]:
             if entry.kind == WRITE and entry.length >= LARGE_WRITE:
@@ -126,14 +126,14 @@ class Recording:
         return longest
 
     def told(self, with_progress: bool) -> list[Moment]:
-        """What the service said while this was recorded."""
+        """The messages of the service during the recording."""
         said = [moment for moment in self.moments if not moment.is_sent and moment.position > 0]
         return [moment for moment in said if with_progress or moment.message.get("method") != "progress"]
 
     # States
 
     def choose(self, random: Random) -> Cut:
-        """A moment, more often than not one that matters, and for each disk what was written out of order."""
+        """A moment, often an important one, and for each disk the writes that survive out of order."""
         pick = random.random()
         told = [moment.position for moment in self.told(with_progress=False)]
         if pick < 0.35:
@@ -149,11 +149,11 @@ class Recording:
         return Cut(count, kept, modes)
 
     def at_once(self, position: int) -> Cut:
-        """The power goes when the log is that long, and only what was flushed is there."""
+        """The power fails at this length of the log, and only flushed writes survive."""
         return Cut(self.entries_before(position), ((),) * self.disk_count, ("none",) * self.disk_count)
 
     def _flushed(self, disk: int, count: int) -> int:
-        """The number of entries up to the last flush of the disk among the first `count`."""
+        """The index of the disk's last flush among the first `count` entries; 0 if there is none."""
         for index in range(count - 1, -1, -1):
             if self.entries[index].kind == FLUSH and self.entries[index].disk == disk:
                 return index

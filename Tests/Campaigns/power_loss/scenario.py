@@ -23,7 +23,7 @@ from power_loss.server import PORT, Folders, serve, start_params
 
 
 class RecordedHost(Towline):
-    """Notes how long the disks' log is at each message."""
+    """A host that notes the length of the disks' log at each message."""
 
     def __init__(
         self, binary: Path, disk: volumes.LogDisk, moments: list[Moment], number: int, **kept: Any
@@ -36,7 +36,7 @@ class RecordedHost(Towline):
         super().send_message(message)
 
     def _take(self, line: bytes) -> None:
-        # Read after the message has come: whatever is in the log by now may be what the message relies on.
+        # Read after the message has arrived: the message may rely on everything in the log by now.
         with contextlib.suppress(ValueError):
             self._note(False, json.loads(line))
         super()._take(line)
@@ -60,15 +60,15 @@ class Performance:
     ) -> None:
         self.plan, self.binary, self.disk, self.server, self.home = plan, binary, disk, server, home
         self.environment: dict[str, str] = {}
-        #: Those before an earlier power loss, and then ours.
+        #: Those before an earlier power loss, then the new ones.
         self.moments = list(moments)
         self.folders = Folders(disk.points)
         self.gates = serve(server, plan.items, is_scripted=not moments)
-        #: Of the next process.
+        #: The number of the next process.
         self.number = max((moment.process for moment in moments), default=-1) + 1
-        #: The items that a new process has to be told to go on with.
+        #: The items that a new process must be asked to continue.
         self.running: list[Item] = []
-        #: Those with another URL than they were started with.
+        #: Items whose URL was changed after the start.
         self.moved: list[Item] = []
 
     def perform(self) -> None:
@@ -91,7 +91,7 @@ class Performance:
                 self.interrupt(step)
 
     def go_on(self) -> None:
-        """After a power loss: everything comes to its end."""
+        """After a power loss: every download finishes."""
         found = promises(self.plan.items, self.moments)
         records = {d["id"]: d for d in self.host.call("list", limit=100)["downloads"]}
         for item_id in go_on(self.host, found, records, self.server, self.folders):
@@ -128,7 +128,7 @@ class Performance:
         return None
 
     def write_back(self) -> None:
-        """Begins to write what is dirty, as the kernel does when it likes; flushes nothing."""
+        """Starts to write dirty pages, as the kernel may at any time; flushes nothing."""
         for path in [*self.folders.downloads.iterdir(), *self.folders.state.iterdir()]:
             with contextlib.suppress(OSError), path.open("rb") as file:
                 volumes.start_writeback(file.fileno())
@@ -159,7 +159,7 @@ class Performance:
             extra = {"url": self.server.url(f"/moved/{item.id}")}
             self.moved.append(item)
         method = "update" if step == "move" else step
-        # After a crash the download may have got to its end already.
+        # After a crash the download may already have finished.
         with contextlib.suppress(RPCError):
             self.host.call(method, id=item.id, **extra)
         if step in ("pause", "cancel"):
@@ -191,7 +191,7 @@ class Studio:
 
     @functools.cache  # noqa: B019
     def supports(self, kind: str) -> bool:
-        """True when the machine makes and mounts such file systems."""
+        """True if this machine can make and mount such a file system."""
         image, point = self.work / "probe", self.work / "probe-volume"
         try:
             volumes.make(image, kind, VOLUME_MIB)
@@ -211,9 +211,8 @@ class Studio:
     ) -> None:
         """Fills the new folder `target`.
 
-        - Parameters:
-          - dropping: the service's flushes of that kind do nothing.
-          - after: what is recorded is how it goes on after this power loss.
+        With `dropping`, the service's flushes of this kind do nothing. With `after`, the recording shows how
+        the service continues after this power loss.
         """
         target.mkdir(parents=True)
         earlier = None if after is None else after[0].before(after[1])
@@ -255,7 +254,7 @@ class Studio:
         shutil.rmtree(stage)
 
     def _make_bases(self, plan: Plan, bases: Sequence[Path], stage: Path) -> None:
-        """The disks at the beginning: two folders, and the files that are there already."""
+        """The initial disks: two folders, and the existing files."""
         sizes = [VOLUME_MIB, LARGE_VOLUME_MIB if plan.has_large else VOLUME_MIB][-plan.disks :]
         for base, size in zip(bases, sizes):
             volumes.make(base, plan.kind, size)

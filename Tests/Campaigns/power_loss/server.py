@@ -1,4 +1,4 @@
-"""What the service is given: folders, and a server with the files of a scenario."""
+"""The environment of the service: folders, and a server with the files of a scenario."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from towline_client import JSON
 
 from power_loss.plans import Item
 
-#: The same in recordings and checks: URLs are kept in the state.
+#: The same in recordings and checks, because the state contains URLs.
 PORT = 8040
 
 
 class Folders:
-    """Where the service finds its state and puts its files, on the volumes mounted at `points`."""
+    """Where the service has its state and puts its files, on the volumes mounted at `points`."""
 
     def __init__(self, points: Sequence[Path]) -> None:
         self.state = points[0] / "state"
@@ -24,7 +24,7 @@ class Folders:
 
 
 def serve(server: ScriptedServer, items: Sequence[Item], is_scripted: bool) -> dict[str, threading.Event]:
-    """Offers the items; as the scenario wants it, or each at once. The events let held bodies go on."""
+    """Serves the items, as the scenario says or each at once. Setting an event releases a held body."""
     gates = {}
     for item in items:
         resource = server.add(f"/{item.id}", item.data)

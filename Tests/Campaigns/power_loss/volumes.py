@@ -1,4 +1,4 @@
-"""File systems in images, the log disk below them, and the namespaces that keep all of it to one process."""
+"""File systems in images, the log disk under them, and the namespaces that hide both from other processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PROGRAMS = ("gcc", "pkg-config", "mount", "mkfs.ext4")
-#: Under /sbin, which not every PATH names.
+#: Some PATHs lack /sbin.
 SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin"])
 
 CLONE_NEWNS, CLONE_NEWNET = 0x0002_0000, 0x4000_0000
@@ -37,7 +37,7 @@ def _call(name: str, *arguments: object) -> None:
 
 
 def run(*command: str | Path) -> None:
-    """Runs a program that has to succeed."""
+    """Runs a program; raises if it fails."""
     done = subprocess.run(
         [str(c) for c in command], capture_output=True, text=True, env={"PATH": SEARCH_PATH, "LC_ALL": "C"}
     )
@@ -48,7 +48,7 @@ def run(*command: str | Path) -> None:
 
 
 def missing() -> str | None:
-    """The first thing by name that this machine lacks for a log disk with ext4 on it."""
+    """The first thing that this machine lacks for a log disk with ext4, or None."""
     if os.geteuid() != 0:
         return "root"
     for program in PROGRAMS:
@@ -67,13 +67,13 @@ def missing() -> str | None:
 
 
 def are_mounts_unique() -> bool:
-    """True when the kernel never gives the number of a mount that is gone to another one."""
+    """True if the kernel never reuses the number of an unmounted mount."""
     major, minor = os.uname().release.split(".")[:2]
     return (int(major), int("".join(c for c in minor if c.isdigit()))) >= (6, 8)
 
 
 def enter_namespaces() -> None:
-    """Gives this process mounts and a network of its own: they end with it, and all ports are free."""
+    """Gives this process its own mounts and network: they end with it, and all ports are free."""
     _call("unshare", CLONE_NEWNS | CLONE_NEWNET)
     _call("mount", b"none", b"/", None, MS_REC | MS_PRIVATE, None)
     with socket.socket() as any_socket:
@@ -86,7 +86,7 @@ def mount_memory(point: Path, limit_mib: int) -> None:
 
 
 def start_writeback(file: int) -> None:
-    """Begins to write the file's dirty pages to the disk, without its flush.  C: sync_file_range(2)"""
+    """Starts to write the file's dirty pages to the disk, without a flush.  C: sync_file_range(2)"""
     _libc.sync_file_range(file, ctypes.c_int64(0), ctypes.c_int64(0), SYNC_FILE_RANGE_WRITE)
 
 
@@ -100,7 +100,7 @@ def memory(point: Path, limit_mib: int) -> Iterator[None]:
 
 
 class Boot:
-    """The boot id that processes started from here see; only in a mount namespace of our own."""
+    """The boot id that processes started from here see; needs a mount namespace of our own."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -114,7 +114,7 @@ class Boot:
 
 def mount(image: Path, point: Path, kind: str, options: Sequence[str] = ()) -> None:
     point.mkdir(exist_ok=True)
-    # Images of one origin have the same UUID, which XFS takes for the same disk.
+    # Copies of one image have the same UUID, so XFS takes them for the same disk.
     added = ["nouuid"] if kind == "xfs" else []
     run("mount", "-t", kind, "-o", ",".join(["loop", *added, *options]), image, point)
 
@@ -125,7 +125,7 @@ def unmount(point: Path, patience_seconds: float = 10) -> None:
         try:
             return _call("umount2", os.fsencode(point), 0)
         except OSError as error:
-            # A process that has just ended may still be letting go.
+            # A process that has just exited may still use it.
             if error.errno != 16 or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
@@ -145,7 +145,7 @@ def mounted(images: Sequence[Path], points: Sequence[Path], kind: str, *options:
 
 
 def make(image: Path, kind: str, size_mib: int) -> None:
-    """A new empty file system, with nothing left to be initialised later."""
+    """Makes a new empty file system that needs no later initialisation."""
     image.unlink(missing_ok=True)
     with image.open("wb") as file:
         file.truncate(size_mib << 20)
@@ -157,7 +157,7 @@ def make(image: Path, kind: str, size_mib: int) -> None:
 
 
 def check(image: Path, kind: str) -> None:
-    """Raises when the file system is not in order; only for one that was mounted since its power loss."""
+    """Raises if the file system is inconsistent; only for one that was mounted since its power loss."""
     if kind == "ext4":
         run("e2fsck", "-f", "-n", image)
     else:
@@ -165,7 +165,7 @@ def check(image: Path, kind: str) -> None:
 
 
 def copy_sparse(source: Path, target: Path) -> None:
-    """Copies what is not a hole."""
+    """Copies everything except holes."""
     with source.open("rb") as reader, target.open("wb") as writer:
         size = os.fstat(reader.fileno()).st_size
         writer.truncate(size)
@@ -182,7 +182,7 @@ def copy_sparse(source: Path, target: Path) -> None:
 
 
 def compile_tools(folder: Path) -> tuple[Path, Path]:
-    """The log disk and the shim that drops flushes."""
+    """Compiles the log disk and the library that drops flushes."""
     flags = subprocess.run(
         ["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True, check=True
     )
@@ -194,7 +194,7 @@ def compile_tools(folder: Path) -> tuple[Path, Path]:
 
 
 class LogDisk:
-    """Disks that log what is written to them, with a file system on each, mounted."""
+    """Disks that log what is written to them, each with a mounted file system."""
 
     def __init__(
         self,
@@ -218,14 +218,14 @@ class LogDisk:
             deadline = time.monotonic() + 10
             while not disks[0].exists():
                 if process.poll() is not None or time.monotonic() > deadline:
-                    raise OSError("the log disk does not come up")
+                    raise OSError("the log disk does not start")
                 time.sleep(0.01)
             self._cleanup.callback(unmount, self._fuse)
             self._cleanup.enter_context(mounted(disks, self.points, kind, *options))
             self._cleanup = self._cleanup.pop_all()
 
     def position(self) -> int:
-        """How long the log is now."""
+        """The length of the log."""
         return self._log.stat().st_size
 
     def close(self) -> None:
