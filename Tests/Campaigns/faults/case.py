@@ -28,7 +28,7 @@ ALLOWED_ERRORS = {
     "lockedElsewhere",
     "destinationConflict",
 }
-#: Exit statuses of a service that cannot start: see the table in protocol/README.md.
+#: Exit statuses of a service that cannot start: see protocol/README.md.
 REFUSALS = (70, 73, 74)
 ANSWER_SECONDS = 15.0
 SETTLE_MS = 3_000
