@@ -1,14 +1,14 @@
 internal import Curl
 internal import Platform
 
-/// The bounded set of buffers that body bytes travel in.  Isolation: the engine.
+/// The limited set of buffers for body bytes.  Isolation: the engine.
 struct BufferPool {
-    /// One buffer: what a write call hands to the kernel.
+    /// The size of one buffer, and so of one write call.
     static let bufferByteCount = 128 << 10
-    /// How many one transfer may have at a time, gathering and on their way to the disk.
+    /// How many buffers one transfer may use at a time, gathered or on the way to the disk.
     ///
-    /// Together with what libcurl may have read (`maxReceiveBufferByteCount`) this is what kill -9 can cost a connection:
-    /// less than 1 MiB.
+    /// Together with the bytes that libcurl may have read (`maxReceiveBufferByteCount`) this limits what `kill -9` can
+    /// cost per connection: less than 1 MiB.
     static let maxBuffersPerTransfer = 4
     /// The most that libcurl reads from a socket at once.
     static let maxReceiveBufferByteCount = 480 << 10
@@ -20,7 +20,7 @@ struct BufferPool {
     private var idle: [IOBuffer] = []
     private(set) var takenCount = 0
 
-    /// An empty buffer, or nil when all are in use.
+    /// An empty buffer, or nil if all are in use.
     mutating func take() -> IOBuffer? {
         if let buffer = idle.popLast() {
             takenCount += 1
@@ -31,7 +31,7 @@ struct BufferPool {
         return IOBuffer(capacity: Self.bufferByteCount)
     }
 
-    /// A buffer without bytes, for a job that has none to carry; it comes back like any other.
+    /// A buffer without bytes, for a job that needs none; it is returned like any other.
     mutating func takeEmpty() -> IOBuffer {
         takenCount += 1
         return idle.popLast() ?? IOBuffer(capacity: Self.bufferByteCount)
@@ -40,7 +40,7 @@ struct BufferPool {
     mutating func give(_ buffer: IOBuffer) {
         buffer.count = 0
         takenCount -= 1
-        // A burst of many transfers should not stay resident.
+        // The memory of a burst of many transfers is released.
         if idle.count < Self.maxIdleBuffers { idle.append(buffer) }
     }
 }

@@ -4,115 +4,116 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// One download that this process owns: its record and what runs for it.  Isolation: the engine.
+/// A download that this process owns: its record and its running work.  Isolation: the engine.
 final class Download {
     let id: String
     var record: DownloadRecord
     let options: DownloadOptions
     var headers: [HeaderField]
-    /// The credentials that came with the URL.
+    /// The credentials from the URL.
     var userInfo: ParsedURL.UserInfo?
-    /// The URL asked for; nil when the record's is not usable.
+    /// The requested URL; nil if the record's URL is not usable.
     var source: ParsedURL?
     var phase: DownloadPhase?
     var partial = PartialState()
     var exchange: Exchange?
     var speed = SpeedMeter()
     var trail = Trail()
-    /// What its servers set, for as long as this process has it; nil before the first request.
+    /// Cookies set by its servers, kept only while this process runs it; nil before the first request.
     var cookies: CookieShare?
-    /// Where the destination lies; nil while unknown.
+    /// The volume of the destination; nil while unknown.
     var volume: VolumeID?
 
-    /// The addresses that the last request used or tried to.
+    /// The addresses that the last request used or tried.
     var peers: [SocketAddress] = []
-    /// How often in a row it came to wait for the network.
+    /// How often in a row it had to wait for the network.
     var offlineCount = 0
 
-    /// Where it stood in the queue when its disk was found full.
+    /// Its place in the queue when its disk was found full.
     var queuePlace: Int64 = 0
-    /// The room for all of its bytes was its own when its file was closed.
+    /// Space for all of its bytes was reserved when its file was closed.
     var isRoomReserved = false
-    /// When somebody said that it should try a full disk, in monotonic nanoseconds.
+    /// When somebody last requested that it tries a full disk, in monotonic nanoseconds.
     var roomAskedAt: Int64 = .min
 
-    /// Grows with every change of state and every stop: what was begun before is void.
+    /// Grows with every change of state and every stop: earlier steps are then void.
     var generation: UInt64 = 0
     /// What the next requests of this run must do differently.
     var quirks = RangeQuirks()
     var restartCount = 0
     var parts = PartCounts()
-    /// This run threw away what was held before it.
+    /// This run discarded bytes that were received before it.
     var hasDiscarded = false
-    /// Why bytes that were counted once are not any more: the next transfer says so.
+    /// Why bytes that were counted do not count any more; the next transfer reports it.
     var lossReason: TransferOrigin.Why?
-    /// All bytes were fetched once more because those of several responses made a wrong file.
+    /// All bytes were downloaded again, because the bytes of several responses made a wrong file.
     var hasFetchedAnew = false
-    /// The file is what a compressed body decodes to.
+    /// The file is the decoded form of a compressed body.
     var isDecoded = false
-    /// It was that once, and the checksum named other bytes: perhaps it names the compressed ones.
+    /// The decoded file did not match the checksum: perhaps the encoded bytes do.
     var keepsCoding = false
-    /// Encoded bytes were compared with the checksum in this process: a server that sends them again costs no more for it.
+    /// Encoded bytes were compared with the checksum in this process: if a server sends them again, this is not
+    /// repeated.
     var hasComparedEncoded = false
-    /// Why the body could not be decoded, while the checksum may still name its encoded bytes.
+    /// Why the body could not be decoded, while its encoded bytes may still match the checksum.
     var codingFailure: DownloadFailure?
-    /// What the URLs call the file that were asked since the last one that the host gave.
+    /// The file names in the URLs requested since the last URL that the host gave.
     var chainNames: [String] = []
-    /// Where the redirects led to the bytes that are held: may hold secrets, so that it is never saved.
+    /// Where the redirects led when the bytes were received: may contain secrets, so it is never saved.
     var earlierLocation: EarlierLocation?
-    /// It was asked once more in this run.
+    /// That location was already tried in this run.
     var hasAskedEarlierLocation = false
-    /// What was held when the current try began: only a failure after more than that starts the count of failures anew.
+    /// Bytes received when the current try began: only a failure with more bytes resets the count of failures.
     var startByteCount: Int64 = 0
-    /// How often in a row no descriptor was left for it.
+    /// How often in a row no file descriptor was left for it.
     var shortageCount: Int64 = 0
-    /// It stands in the line for buffers.
+    /// It waits for buffers.
     var isStarving = false
-    /// The body has ended, and with what; judged when its last byte is written.
+    /// How the body ended; processed when its last byte is written.
     var bodyEnd: BodyEnd?
-    /// The finished file is being named: no command may come between.
+    /// The finished file is being renamed: no command may be performed meanwhile.
     var isPublishing = false
-    /// Commands that wait for what comes of the naming.
+    /// Commands that wait for the result of the rename.
     var afterPublishing: [() -> Void] = []
     var digestCancellation: CancellationFlag?
     var isNaming = false
-    /// What stands at the destination and is being asked about: requests carry its conditions.
+    /// The file at the destination that the server is asked about: requests contain its conditions.
     var look: ExistingLook?
-    /// What stood at the destination and is not the file: `ifExists: skip` replaces this alone.
+    /// The file at the destination that is another one: `ifExists: skip` may replace only this.
     var otherFile: ExaminedFile?
-    /// Its partial is being removed.
+    /// Its partial is being deleted.
     var isDiscarding = false
-    /// An earlier process may have made its partial and been killed before the record told of it.
+    /// An earlier process may have made its partial and been killed before it was recorded.
     var mayHaveOrphan = false
     var partialNumber = 1
-    /// Runs when nothing of this download is on its way to the disk any more.
+    /// Runs when no bytes of this download are on the way to the disk any more.
     var onQuiet: (() -> Void)?
-    /// Counts how often that has run: a time limit set for an earlier wait is void.
+    /// Counts how often that has run, so that a time limit for an earlier wait is void.
     var quietCount: UInt64 = 0
-    /// What was told to have been received, by attempt.
+    /// The received bytes that were last reported, by attempt.
     private var told: [(attempt: Int, byteCount: Int64)] = []
-    /// Bytes of this attempt count also before the disk has taken any.
+    /// Bytes of this attempt count as received even before the disk has stored any.
     var isMemoryCounted = false
     var isDirty = false
-    /// The last save failed: the disk knows an older state than memory.
+    /// The last save failed: memory is newer than the database.
     var isUnsaved = false
-    /// It is complete, and the client is not told before that is saved.
+    /// It is complete, but this is not reported before it is saved.
     var isEndHeldBack = false
     /// How often the record of a complete download could not be saved.
     var endSaveFailureCount = 0
-    /// The client has heard that it is over.
+    /// The end was reported to the client.
     var isEndTold = false
-    /// Run when the next save has ended; with false if it failed.
+    /// Called when the next save has ended; with false if it failed.
     var afterSave: [(Bool) -> Void] = []
-    /// The ticket of the last save handed to the store.
+    /// The ticket of the last save submitted to the store.
     var lastSaveTicket: UInt64 = 0
 
     enum BodyEnd {
         case complete
         case failure(DownloadFailure)
-        /// The body cannot be decoded; a checksum tells whether its encoded bytes are the file.
+        /// The body cannot be decoded; a checksum decides whether its encoded bytes are the file.
         case undecodable(DownloadFailure)
-        /// What came cannot be told to be the file.
+        /// The received bytes cannot be shown to be the file.
         case contradiction(DownloadFailure)
     }
 
@@ -125,27 +126,27 @@ final class Download {
         userInfo = URLUserInfo.kept(in: record.headersText).flatMap { URLParser.credentials($0) }
     }
 
-    /// What is left is the disk's part: another source would change nothing.
+    /// Only work on the disk remains: another source would change nothing.
     var isTransferOver: Bool { phase == .finalizing || phase == .verifying }
 
-    /// What counts as received.  Bytes in memory do once the disk has taken some, which a full one never does, or once the
-    /// transfer that brought them has failed.
+    /// The count of received bytes.  Bytes in memory count once the disk has stored some (which a full disk never
+    /// does), or once their transfer has failed.
     var receivedByteCount: Int64 { isMemoryCounted || partial.hasWritten ? byteCountInHand : 0 }
 
-    /// On disk, on the way there, gathered, and still in the transfer's buffers.
+    /// Bytes on disk, on the way there, gathered, and still in the transfer's buffers.
     var byteCountInHand: Int64 {
         let inTransfer = exchange.map { $0.plan == nil ? 0 : Int64($0.transfer.bufferedByteCount) } ?? 0
         return partial.heldRanges.byteCount + partial.gatheredByteCount + partial.wholeByteCountOnItsWay + inTransfer
     }
 
-    /// Sees to it that within an attempt no count that is told falls: what has waited for its commit is older than what was
-    /// told meanwhile without one.
+    /// Makes sure that within an attempt no reported count decreases: a snapshot that waited for its commit may be
+    /// older than one that was reported meanwhile.
     func tell(_ snapshot: inout DownloadSnapshot) {
         let place: Int
         if let known = told.lastIndex(where: { $0.attempt == snapshot.attempt }) {
             place = known
         } else {
-            // Nothing that waits tells of an attempt so long ago.
+            // No queued snapshot is of an attempt so long ago.
             if told.count == 100 { told.removeFirst() }
             place = told.count
             told.append((snapshot.attempt, 0))
@@ -154,12 +155,12 @@ final class Download {
         told[place].byteCount = snapshot.receivedByteCount
     }
 
-    /// Body bytes of this attempt, as they came over the network.
+    /// Body bytes of this attempt, as received over the network.
     var transferredByteCount: Int64 {
         record.transferredByteCount + (exchange.map { $0.plan == nil ? 0 : $0.transfer.receivedByteCount } ?? 0)
     }
 
-    /// Whether an interruption would cost only what is on its way; nil until a response told.
+    /// Whether an interruption would cost only the bytes on the way; nil until a response was received.
     var isResumable: Bool? {
         guard let entity = record.entity else { return nil }
         let plan = ResumePlanner.plan(
@@ -174,17 +175,17 @@ final class Download {
     }
 }
 
-/// What the parts of one run brought, from a server that sends a file in parts.
+/// What the parts of one run contained, from a server that sends a file in parts.
 struct PartCounts {
-    /// New bytes of the last.
+    /// New bytes of the last part.
     var lastByteCount: Int64 = 0
-    /// Those that brought nothing but what was compared.
+    /// Parts that contained only bytes for comparison.
     var comparedCount = 0
-    /// Those that brought little.
+    /// Parts with few bytes.
     var smallCount = 0
 }
 
-/// Where redirects once led, and the host's headers that may go there.
+/// The target of earlier redirects, and the host's headers that may be sent there.
 struct EarlierLocation {
     var url: ParsedURL
     var headers: [HeaderField]
@@ -194,27 +195,27 @@ struct EarlierLocation {
 final class Exchange {
     let transfer: Transfer
     let url: ParsedURL
-    /// The host's headers that this request carried: what one redirect has cut stays cut.
+    /// The host's headers in this request: headers that one redirect removed are not sent again.
     let headers: [HeaderField]
     let hopCount: Int
     let asked: RangeRequest?
     /// Nil until the gate has accepted the response.
     var plan: BodyPlan?
-    /// It was sent straight to where an earlier response had come from.
+    /// It was sent directly to the location of an earlier response.
     var isAtEarlierLocation = false
-    /// The bytes that the body must begin with before it is taken; nil when there is nothing to compare.
+    /// The bytes with which the body must begin before it is accepted; nil if there is nothing to compare.
     var comparison: OverlapComparison?
-    /// The body that has to come so far before it is taken; nil when there is no such.
+    /// The body is accepted only once this much of it is received; nil if there is no such condition.
     var awaited: AwaitedBody?
-    /// Where the next buffer that leaves the transfer belongs in the file.
+    /// Position in the file of the next buffer that leaves the transfer.
     var nextOffset: Int64 = 0
-    /// Buffers in the transfer, gathered, or on their way to the disk.
+    /// Buffers in the transfer, gathered, or on the way to the disk.
     var bufferCount = 0
-    /// Those of them in the transfer.
+    /// Those in the transfer.
     var transferBufferCount = 0
     /// When a buffer last left the transfer, in monotonic nanoseconds.
     var lastFlushAt: Int64 = 0
-    /// When libcurl last had news of the transfer, the request's beginning included.
+    /// When libcurl last made progress with the transfer, the start of the request included.
     var lastNewsAt: Int64 = 0
 
     init(transfer: Transfer, url: ParsedURL, headers: [HeaderField], hopCount: Int, asked: RangeRequest?) {
@@ -225,7 +226,7 @@ final class Exchange {
         self.asked = asked
     }
 
-    /// Takes the buffers that hold body bytes out of the transfer, in body order.
+    /// Takes the buffers with body bytes out of the transfer, in body order.
     ///
     /// - Parameter fullOnly: leaves the one that is being filled.
     func takeFilledBuffers(fullOnly: Bool) -> [IOBuffer] {

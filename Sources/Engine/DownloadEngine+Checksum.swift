@@ -2,9 +2,9 @@ internal import Core
 internal import Files
 internal import Store
 
-/// The finished file against its checksum, and what is tried when they differ.
+/// Verifies the finished file, and retries if its checksum differs.
 extension DownloadEngine {
-    /// Compares the whole, durable file with its checksum.
+    /// Compares the complete, durable file with its checksum.
     func verify(_ download: Download, _ file: OpenFile, _ checksum: Checksum, _ total: Int64) {
         change(download, phase: .verifying)
         let generation = download.generation
@@ -32,18 +32,18 @@ extension DownloadEngine {
                 download.record.entity = nil
                 fail(download, DownloadFailure(.checksumMismatch, message, isRetryable: false))
             case .failed(let error): diskFailed(download, error)
-            default: note(.error, "unexpected answer to a digest", download)
+            default: note(.error, "unexpected result of a digest", download)
             }
         }
     }
 
-    /// What a compressed body decodes to is not the file of the checksum: perhaps the encoded bytes are.
+    /// The decoded body does not match the checksum: perhaps the encoded bytes do.
     func fetchEncoded(_ download: Download) {
         download.keepsCoding = true
         fetchAnew(download)
     }
 
-    /// The checksum does not name the encoded bytes either: the failure is that they could not be decoded.
+    /// The encoded bytes do not match the checksum either: the download fails because they could not be decoded.
     private func codingRefused(_ download: Download, _ failure: DownloadFailure) {
         download.codingFailure = nil
         download.keepsCoding = false
@@ -54,8 +54,8 @@ extension DownloadEngine {
         attemptFailed(download, failure)
     }
 
-    /// The bytes of several responses make a wrong file: perhaps they do not belong together, so all of them are asked for
-    /// once more, in one.
+    /// The bytes of several responses make a wrong file. Perhaps they are not of the same file, so all are requested
+    /// again, in one response.
     private func fetchAnew(_ download: Download) {
         download.hasFetchedAnew = true
         discardHeld(download)

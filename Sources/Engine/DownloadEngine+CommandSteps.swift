@@ -1,12 +1,12 @@
 internal import Core
 internal import Store
 
-/// What pause, resume and cancel do to one download.
+/// How pause, resume and cancel act on one download.
 extension DownloadEngine {
-    /// How long a pause waits for bytes on their way to a slow disk before it is answered without them.
+    /// How long a pause waits for bytes on the way to a slow disk before it is answered without them.
     static let quietLimitNanoseconds: Int64 = 200_000_000
 
-    /// Performs on one download, taking it over first where it is nobody's.
+    /// Performs the command on one download; first takes it over if nobody owns it.
     func perform(_ run: CommandRun, on id: String, then next: @escaping () -> Void) {
         lookUp(id) { [self] found in
             switch found {
@@ -22,7 +22,7 @@ extension DownloadEngine {
     private func applyToStored(_ run: CommandRun, _ loaded: LoadedRecord, then next: @escaping () -> Void) {
         let record = loaded.record
         run.matchedCount += 1
-        // One that is over has no owner but for the moment in which its partial is removed.
+        // A final download has an owner only while its partial is being deleted.
         if loaded.ownership == .other, !record.state.isFinal {
             run.fail(record.id, EngineError(lockedElsewhere: loaded))
             return next()
@@ -56,7 +56,7 @@ extension DownloadEngine {
         }
     }
 
-    /// A failed download has let go of its destination: another one may hold it by now.
+    /// A failed download has released its destination: another download may use it now.
     private func applyToAdopted(_ run: CommandRun, _ adopted: LoadedRecord, then next: @escaping () -> Void) {
         let id = adopted.record.id
         guard run.command == .resume, adopted.record.state == .failed, let path = adopted.record.path else {
@@ -103,13 +103,13 @@ extension DownloadEngine {
         }
     }
 
-    /// Makes a pause by interruption the user's own.
+    /// Changes a pause by interruption into a pause by the user.
     private func keepPaused(_ download: Download, _ run: CommandRun) {
         download.record.intent = .paused
         changed(run, download, to: DownloadStatus(.paused, reason: .user))
     }
 
-    /// A pause of what an interruption has paused changes nothing now, but it is not to go on by itself any more.
+    /// Pausing an interrupted download does not change its state, but it must not be resumed automatically any more.
     private func noteIntent(_ run: CommandRun, _ download: Download) {
         guard run.command == .pause else { return }
         run.noted.append(download)
@@ -125,7 +125,7 @@ extension DownloadEngine {
         stop(download)
         let generation = download.generation
         whenQuiet(download) { [self] in
-            // A failure on the way to the disk came first: judge the command anew.
+            // A failure of the disk came first: start the command again with the new state.
             guard generation == download.generation else { return perform(run, on: download.id, then: next) }
             closeFile(download)
             changed(run, download, to: status)
@@ -139,7 +139,7 @@ extension DownloadEngine {
         download.record.failureCount = 0
         download.roomAskedAt = now
         if download.record.state == .failed {
-            // The bytes went with the failure; the transfer that replaces them says why.
+            // The bytes were discarded with the failure; the next transfer reports why.
             if download.record.failure?.kind == .checksumMismatch { download.lossReason = .checksumMismatch }
             download.record.failure = nil
             beginAttempt(download)
@@ -159,7 +159,7 @@ extension DownloadEngine {
         changed(run, download, to: status)
     }
 
-    /// Changes the state; the event follows the answer.
+    /// Changes the state; the event is sent after the answer.
     private func changed(_ run: CommandRun, _ download: Download, to status: DownloadStatus) {
         change(download, to: status.state, reason: status.reason, phase: status.phase, isTold: false)
         let snapshot = snapshot(of: download)

@@ -1,7 +1,7 @@
 package import Core
 internal import Store
 
-/// pause, resume and cancel: one after the other, each on what those before it left.
+/// pause, resume and cancel: one after the other, each with the state that the earlier ones left.
 extension DownloadEngine {
     /// Pauses, resumes or cancels; answers in the order of the requests, when the records are durable.
     ///
@@ -25,10 +25,10 @@ extension DownloadEngine {
             })
     }
 
-    /// Lets requests go on as far as they may.
+    /// Runs the requests that may run now.
     ///
-    /// Called from within a step it returns at once: the loop that runs the step goes on, and thousands of requests that
-    /// are answered on the spot need no deeper stack than one.
+    /// If called from within a step it returns at once: the loop that runs the step continues. So thousands of requests
+    /// that are answered at once do not need a deeper stack than one.
     func pumpPipeline() {
         guard !isPumping else { return }
         isPumping = true
@@ -67,8 +67,8 @@ extension DownloadEngine {
         unblock()
     }
 
-    /// Each id once, where it came first: what the command has ended already has its event behind the answer, and whoever
-    /// looked for it again would wait for that for ever.
+    /// Each id once, at its first position. If the command has already ended a download, its event is queued after the
+    /// answer; looking it up again would wait for that event for ever.
     private func distinct(_ ids: [String]) -> [String] {
         var seen: Set<String> = []
         return ids.filter { seen.insert($0).inserted }
@@ -76,7 +76,7 @@ extension DownloadEngine {
 
     private func perform(_ run: CommandRun, onAll ids: ArraySlice<String>, _ reply: @escaping Reply<CommandAnswer>) {
         var rest = ids
-        // A loop, not a recursion, over those that are done at once: there may be a hundred thousand.
+        // A loop, not a recursion, because there may be a hundred thousand downloads.
         while let id = rest.popFirst() {
             run.isLooping = true
             run.isStepDone = false
@@ -84,14 +84,14 @@ extension DownloadEngine {
                 if run.isLooping { run.isStepDone = true } else { perform(run, onAll: rest, reply) }
             }
             run.isLooping = false
-            // Whoever finishes the step goes on with the next.
+            // Whoever completes the step continues with the next.
             guard run.isStepDone else { return }
         }
         answerSeveral(run, reply)
     }
 
     private func performOnAll(_ run: CommandRun, _ reply: @escaping Reply<CommandAnswer>) {
-        // A pause by the user changes only what an interruption has paused.
+        // A pause by the user changes only downloads that an interruption has paused.
         let filter =
             run.command == .pause
             ? AdoptionFilter.interrupted : AdoptionFilter(states: [.queued, .active, .waiting, .paused])
@@ -103,7 +103,7 @@ extension DownloadEngine {
         perform(run, onAll: ids[...], reply)
     }
 
-    /// Everything of these states that no living process owns becomes ours.
+    /// Takes over all downloads in these states that no running process owns.
     private func adoptThoseWithoutOwner(
         _ run: CommandRun, _ filter: AdoptionFilter, _ body: @escaping () -> Void
     ) {
@@ -118,23 +118,23 @@ extension DownloadEngine {
     }
 }
 
-/// One command on its way through its downloads.  Isolation: the engine.
+/// One command while it is performed on its downloads.  Isolation: the engine.
 final class CommandRun {
     let command: DownloadCommand
     let deletesPartial: Bool
-    /// The loop over the downloads waits for a step to return, and whether that one was done at once.
+    /// Whether the loop over the downloads waits for a step to return, and whether that step is already done.
     var isLooping = false
     var isStepDone = false
     var matchedCount = 0
     var changed: [Download] = []
-    /// Downloads whose state stays, and whose record says more than before.
+    /// Downloads whose state stays, but whose record changes.
     var noted: [Download] = []
-    /// Set when those that nobody owns could not be taken over.
+    /// Set if downloads without owner could not be taken over.
     var listingFailure: EngineError?
     private(set) var errors: [(id: String, error: EngineError)] = []
-    /// The last download met, as it is after the command.
+    /// The last download, after the command.
     var snapshot: DownloadSnapshot?
-    /// What may only happen once the answer is on its way: events, and what causes further ones.
+    /// Done after the answer is queued: events, and actions that cause further ones.
     var afterAnswer: [() -> Void] = []
 
     init(command: DownloadCommand, deletesPartial: Bool) {
@@ -146,7 +146,7 @@ final class CommandRun {
         if errors.count < Limits.bulkErrorCount { errors.append((id, error)) }
     }
 
-    /// Set when a record that the command changed could not be saved, or not all of them could be read.
+    /// Set if a record that the command changed could not be saved, or not all records could be read.
     var storageFailure: EngineError? {
         if let listingFailure { return listingFailure }
         let isUnsaved = (changed + noted).contains { $0.isUnsaved }

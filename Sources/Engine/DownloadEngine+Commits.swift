@@ -2,18 +2,18 @@ internal import Core
 internal import Platform
 internal import Store
 
-/// How changes reach the disk and how answers and events wait for it.
+/// How changes are stored, and how answers and events wait for that.
 ///
-/// Whatever a turn changed goes to the store as one batch at its end, and everything that tells of it waits in the outbox
-/// until that batch is committed: an answer means durable.
+/// All changes of a turn are submitted to the store as one batch at its end. Answers and events about them wait in the
+/// outbox until the batch is committed: what an answer says is durable.
 extension DownloadEngine {
     static let retryCommitNanoseconds: Int64 = 1_000_000_000
     /// How often saving the end of a complete download is tried before it counts as failed.
     static let maxEndSaveCount = 10
 
-    /// Notes that the record must be saved; the save is handed over at the end of the turn.
+    /// Marks the record as changed; it is submitted at the end of the turn.
     ///
-    /// - Parameter afterSave: runs when that save has ended; with false if it failed.
+    /// - Parameter afterSave: called when that save has ended; with false if it failed.
     func markDirty(_ download: Download, afterSave: ((Bool) -> Void)? = nil) {
         if let afterSave { download.afterSave.append(afterSave) }
         if download.isDirty { return }
@@ -21,9 +21,9 @@ extension DownloadEngine {
         dirty.append(download)
     }
 
-    /// Moves a download to a state; its record is saved, and the client hears of it after that.
+    /// Changes the state of a download; the event is sent after the record is saved.
     ///
-    /// - Parameter isTold: false when the caller sees to the event.
+    /// - Parameter isTold: false if the caller sends the event.
     func change(
         _ download: Download,
         to state: DownloadState,
@@ -48,9 +48,10 @@ extension DownloadEngine {
         if isTold { tell(download) }
     }
 
-    /// Moves an active download to a phase.
+    /// Changes the phase of an active download.
     ///
-    /// The record does not hold it, and is saved all the same: each change that is told has a revision of its own.
+    /// The record does not contain the phase, but is saved nevertheless, so that each reported change has its own
+    /// revision.
     func change(_ download: Download, phase: DownloadPhase) {
         guard download.record.state == .active, download.phase != phase else { return }
         separateLook()
@@ -59,22 +60,22 @@ extension DownloadEngine {
         tell(download)
     }
 
-    /// What is to be told so far gets a revision of its own: whoever lists from there must find what changes next.
+    /// Gives the events so far a revision of their own, so that a client that lists from there finds the next change.
     private func separateLook() {
         if outbox.hasUnsealed { commitDirty() }
     }
 
-    /// Queues the event that tells how the download is now.
+    /// Queues an event with the current state of the download.
     func tell(_ download: Download) {
         outbox.append(.event(snapshot(of: download)))
     }
 
-    /// Queues an answer behind everything that has happened so far.
+    /// Queues an answer behind all earlier answers and events.
     func answer(_ reply: @escaping () -> Void) {
         outbox.append(.reply(reply))
     }
 
-    /// Hands a store operation over; what changed so far goes first.
+    /// Submits a store operation; earlier changes are submitted first.
     func submit(_ operation: StoreOperation, then handler: @escaping (StoreOutcome) -> Void) {
         commitDirty()
         submitNow(operation, then: handler)
@@ -88,7 +89,7 @@ extension DownloadEngine {
         return lastStoreTicket
     }
 
-    /// Hands all changed records to the store and binds what waits in the outbox to that commit.
+    /// Submits all changed records to the store; the queued answers and events wait for that commit.
     func commitDirty() {
         let batch = dirty
         dirty.removeAll(keepingCapacity: true)
@@ -114,35 +115,35 @@ extension DownloadEngine {
             if download.isEndTold { evict(download) }
             return true
         case .destinationConflict(let id):
-            // Taken by another process between the claim and the save.
+            // Another process took the name between the claim and the save.
             download.isUnsaved = true
             if !download.record.state.isFinal {
-                let message = "the download \(id) holds \(download.record.path ?? "the destination")"
+                let message = "the download \(id) already uses \(download.record.path ?? "the destination")"
                 fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false, holderID: id))
             }
             return false
         case .failed(let error):
             note(.error, "cannot save: \(error.message)", download)
-            // The disk may have room later.
+            // The disk may have space later.
             unsaved.append(download)
             if unsaved.count == 1 { timers.add(.retryCommit, due: now + Self.retryCommitNanoseconds) }
             if download.record.state == .completed { endNotSaved(download, error) }
         default:
-            note(.error, "cannot save: the record is not this process's any more", download)
+            note(.error, "cannot save: this process does not own the record any more", download)
             tellHeldBackEnd(download)
         }
         download.isUnsaved = true
         return false
     }
 
-    /// Nobody is told that a download is complete before its record says so; if that takes too long, it has failed.
+    /// A download is not reported as complete before its record is saved; if that takes too long, it has failed.
     ///
-    /// The file has its name and stays: a resume finds it.
+    /// The file has its final name and stays: a resume finds it.
     private func endNotSaved(_ download: Download, _ error: StoreError) {
         download.endSaveFailureCount += 1
         guard download.endSaveFailureCount >= Self.maxEndSaveCount else { return }
         download.record.isFinalizing = true
-        let message = "the file is in its place, and the state could not be saved: \(error.message)"
+        let message = "the file is complete at its destination, but the state could not be saved: \(error.message)"
         fail(download, DownloadFailure(.storage, message, isRetryable: true))
     }
 
@@ -167,12 +168,12 @@ extension DownloadEngine {
                 note(.error, error.message, nil)
             }
             storeHandlers.removeValue(forKey: result.ticket)?(result.outcome)
-            // What waited for this commit tells its revision, not that of the next.
+            // What waited for this commit must report its revision, not that of the next commit.
             drainOutbox()
         }
     }
 
-    /// Lets go what is durable by now, in order.
+    /// Sends what is durable now, in order.
     func drainOutbox() {
         while let entry = outbox.popReady(completedTicket: completedStoreTicket) {
             switch entry {
@@ -193,7 +194,7 @@ extension DownloadEngine {
                 held.isEndHeldBack = true
                 return
             }
-            // Once the client has heard the end it may ask again: forget the download first.
+            // After the client was told the end, it may ask again: drop the download from memory first.
             if told.state.isFinal {
                 held.isEndTold = held.record.state.isFinal
                 evict(held)
@@ -202,9 +203,9 @@ extension DownloadEngine {
         client?.downloadChanged(told, isUpdate: isUpdate, self)
     }
 
-    /// Forgets a download that is over; the store keeps its record.
+    /// Drops a final download from memory; the store keeps its record.
     ///
-    /// As long as the store does not know the end, only memory does.
+    /// As long as the store does not have the end, it stays in memory.
     func evict(_ download: Download) {
         guard download.record.state.isFinal, !download.isDirty, !download.isUnsaved,
             download.lastSaveTicket <= completedStoreTicket

@@ -4,19 +4,19 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// Body bytes on their way to the file: gathering, writes, marks.
+/// Body bytes on the way to the file: gathering, writing, marks.
 ///
-/// No byte is handed to the file worker before the record that names the partial and its entity is committed, so that a
-/// mark never speaks of a version that the record does not know.
+/// No byte is passed to the file worker before the record that names the partial and its entity is committed. So a mark
+/// is never about a version that the record does not know.
 extension DownloadEngine {
-    /// Hands a file job over; the handler runs in a later turn.
+    /// Submits a file job; the handler runs in a later turn.
     func submit(_ job: FileJob, volume: VolumeID? = nil, then handler: @escaping (FileOutcome) -> Void = { _ in }) {
         lastFileTicket += 1
         fileHandlers[lastFileTicket] = handler
         files.submit(job, ticket: lastFileTicket, volume: volume)
     }
 
-    /// - Parameter waitMilliseconds: how long to wait for the first; the loop never does, only its end.
+    /// - Parameter waitMilliseconds: how long to wait for the first result; only used at the end, never in the loop.
     func takeFileResults(waitMilliseconds: Int32 = 0) {
         let results =
             waitMilliseconds > 0
@@ -34,7 +34,7 @@ extension DownloadEngine {
         for buffer in exchange.takeFilledBuffers(fullOnly: true) { gather(download, exchange, buffer) }
     }
 
-    /// Moves all that the transfer has gathered to the partial, full or not.
+    /// Moves all buffers from the transfer to the partial, full or not.
     func collectAll(_ download: Download, _ exchange: Exchange) {
         for buffer in exchange.takeFilledBuffers(fullOnly: false) { gather(download, exchange, buffer) }
     }
@@ -56,14 +56,14 @@ extension DownloadEngine {
 
     // MARK: - To the file
 
-    /// Brings what is gathered nearer to the disk: names and makes the file, then writes.
+    /// Moves gathered bytes towards the disk: names and creates the file, then writes.
     func pumpPartial(_ download: Download) {
         let isWhole = download.bodyEnd.map { if case .complete = $0 { true } else { false } } ?? false
         guard !download.partial.gathered.isEmpty || (isWhole && download.partial.file == nil) else { return }
         switch download.partial.stage {
         case .closed:
             guard download.record.path != nil else { return settleName(download) }
-            // One that finds its name taken has lost its bytes with the buffer: that happens once.
+            // If the name of the partial is taken, a whole body is lost with its buffer; this may happen only once.
             let isFirstName = download.partialNumber == 1
             let isSmall = isWhole && isFirstName && isInOneBuffer(download)
             if isSmall { writeWhole(download) } else { createPartial(download) }
@@ -75,7 +75,7 @@ extension DownloadEngine {
         }
     }
 
-    /// True when the whole file is in memory, in one piece.
+    /// True if the whole file is in memory, in one piece.
     private func isInOneBuffer(_ download: Download) -> Bool {
         let partial = download.partial
         return partial.submitted.isEmpty && partial.gathered.count <= 1 && (partial.gathered.first?.offset ?? 0) == 0
@@ -105,9 +105,9 @@ extension DownloadEngine {
         }
     }
 
-    /// What the session file shall say once all writes submitted so far are with the kernel.
+    /// The mark for the session file, valid once the kernel has received all writes submitted so far.
     ///
-    /// A slot is taken at the first flush that does not finish the file.
+    /// A slot is taken at the first write that does not finish the file.
     private func mark(_ download: Download, _ file: OpenFile) -> Mark? {
         if download.partial.slot == nil {
             if let total = download.record.entity?.totalByteCount, download.partial.submitted.isComplete(total) {
@@ -121,7 +121,7 @@ extension DownloadEngine {
         return Mark(sink: store.session, bytes: ProgressSlot.encode(record), slot: slot)
     }
 
-    /// What of the partial is in the kernel's hands, with what tells whether that still holds later.
+    /// The bytes of the partial that the kernel has received, with the conditions under which the mark stays valid.
     func progressRecord(_ download: Download, _ ranges: ByteRangeSet) -> ProgressRecord? {
         guard let identity = download.record.partial else { return nil }
         return ProgressRecord(
@@ -145,11 +145,11 @@ extension DownloadEngine {
             if !fullVolumes.isEmpty { volumeTookBytes(download.volume) }
             if let markError { note(.warn, "cannot write a progress mark: \(markError.message)", download) }
         case .failed(let error): if isCurrent { diskFailed(download, error) }
-        default: note(.error, "unexpected answer to a write", download)
+        default: note(.error, "unexpected result of a write", download)
         }
     }
 
-    /// Runs what waits for the download to have nothing on its way to the disk.
+    /// Runs what waits until no bytes of the download are on the way to the disk.
     func quieted(_ download: Download) {
         guard let body = download.onQuiet, download.partial.isQuiet else { return }
         download.onQuiet = nil
@@ -157,7 +157,7 @@ extension DownloadEngine {
         body()
     }
 
-    // MARK: - What the file holds
+    // MARK: - Content of the file
 
     /// The record changed in a way that marks depend on: nothing is written until it is committed.
     func commitBeforeWriting(_ download: Download) {
@@ -170,7 +170,7 @@ extension DownloadEngine {
         guard isSaved, !download.record.state.isFinal else {
             let failure = DownloadFailure(.storage, "the state could not be saved", isRetryable: true)
             countingLosses(of: download) {
-                // The transfer first: what it still holds would be written to another file.
+                // The transfer first: its remaining bytes would be written to another file.
                 dropExchange(download)
                 dropGathered(download)
                 closeFile(download)
@@ -189,21 +189,21 @@ extension DownloadEngine {
         bodyProgressed(download)
     }
 
-    /// No record on disk names the file, and it holds nothing: should we be killed, nobody would ever remove it.
+    /// The file is in no stored record, and is empty: if the process were killed, nobody would ever delete it.
     private func discardUnrecorded(_ download: Download, _ file: OpenFile) {
         submit(.discard(path: file.path, identity: file.identity))
         download.record.partial = nil
         download.record.written = nil
     }
 
-    /// The bytes held are of another version: forgets them, in the record first, then with their file.
+    /// The received bytes are of another version: discards them, first in the record, then the file.
     func discardHeld(_ download: Download) {
         download.record.wastedByteCount += download.partial.heldRanges.byteCount
         uncount(download, keeping: ByteRangeSet())
         discardFile(download)
     }
 
-    /// Keeps only some of the bytes; what was counted and is not any more makes it a new attempt.
+    /// Keeps only some of the bytes; if counted bytes are lost, a new attempt begins.
     func uncount(_ download: Download, keeping ranges: ByteRangeSet) {
         countingLosses(of: download) { forget(download, keeping: ranges) }
     }
@@ -221,9 +221,9 @@ extension DownloadEngine {
         if download.partial.stage == .ready { commitBeforeWriting(download) } else { markDirty(download) }
     }
 
-    /// Does what may lose bytes that were counted as received; if it does, what is left begins a new attempt.
+    /// Runs a body that may lose bytes that were counted as received; if it does, the rest begins a new attempt.
     ///
-    /// Within one attempt the count never falls, whatever becomes of the bytes.
+    /// Within one attempt the count never decreases.
     func countingLosses(of download: Download, _ body: () -> Void) {
         let byteCount = download.receivedByteCount
         body()
@@ -232,14 +232,14 @@ extension DownloadEngine {
         markDirty(download)
     }
 
-    /// Counts a new attempt, which begins with what is held.
+    /// Begins a new attempt with the bytes that are left.
     func beginAttempt(_ download: Download) {
         let attempt = download.record.attempt.addingSaturated(1)
         download.record.attempt = attempt
         download.isMemoryCounted = false
         download.record.transferredByteCount = 0
-        // What the marks say of the last attempt is as true of this one.  Not read from the record here: that would be
-        // a second access to it within the first, which traps.
+        // The marks of the last attempt are valid for this one too.  The value is not read from the record here: that
+        // would be a second access to it within the first, which traps.
         download.record.written?.attempt = attempt
     }
 }

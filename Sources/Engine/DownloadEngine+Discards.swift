@@ -3,14 +3,14 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// Removing partials that nobody wants any more.
+/// Deleting partials that are not needed any more.
 ///
-/// A canceled download stays its process's until its partial is gone. If the process is killed in between, the record
-/// names an owner that is dead, and the next process that opens the state finishes the removal.
+/// A canceled download keeps its owner until its partial is deleted. If the process is killed in between, the record
+/// has a dead owner, and the next process that opens the state completes the deletion.
 extension DownloadEngine {
-    /// Removes the partial, open or not, once the record says that nothing of it counts.
+    /// Deletes the partial, open or not, once the saved record counts none of its bytes.
     ///
-    /// The record keeps its identity: whoever finishes this, or removes the record, removes the file.
+    /// The record keeps the identity of the file: whoever completes this, or removes the record, deletes the file.
     func discardPartial(_ download: Download) {
         guard let path = download.record.partialPath, let identity = download.record.partial else { return }
         download.partial.forgetRanges()
@@ -24,7 +24,7 @@ extension DownloadEngine {
 
     private func saved(_ download: Download, _ isSaved: Bool, _ path: String, _ identity: FileIdentity) {
         guard isSaved else {
-            // It is saved again every second.
+            // The save is repeated every second.
             return download.afterSave.append { [self] isSaved in saved(download, isSaved, path, identity) }
         }
         submit(.discard(path: path, identity: identity)) { [self] outcome in
@@ -35,7 +35,7 @@ extension DownloadEngine {
     }
 
     private func discardEnded(_ id: String, isCanceled: Bool) {
-        // Unless the id is another download's by now, or this one goes on.
+        // Unless the id belongs to another download now, or this one was resumed.
         if discards.remove(id) != nil, isCanceled { submit(.release(id: id)) { _ in } }
         discardsPending -= 1
         guard discardsPending == 0 else { return }
@@ -44,7 +44,7 @@ extension DownloadEngine {
         for body in waiting { body() }
     }
 
-    /// Finishes what processes that are dead had still to do for downloads that are over.
+    /// Completes the deletions that dead processes did not complete, for final downloads.
     func finishDiscards() {
         let filter = AdoptionFilter(states: [.canceled, .failed, .completed], onlyOfDead: true)
         adoptAll(filter) { [self] adoption in
@@ -59,7 +59,7 @@ extension DownloadEngine {
 
     private func finishDiscard(of record: DownloadRecord) {
         guard record.state == .canceled, let path = record.partialPath, let identity = record.partial else {
-            // It was taken over for a command that never came to anything.
+            // It was taken over for a command that was never performed.
             return discardEnded(record.id, isCanceled: true)
         }
         submit(.discard(path: path, identity: identity)) { [self] _ in discardEnded(record.id, isCanceled: true) }

@@ -10,12 +10,13 @@ struct ExistingLook {
     var file: ExistingFile
 }
 
-/// `ifExists: skip`: a file that stands at the destination is kept if it is the one, and replaced at the end if not.
+/// `ifExists: skip`: an existing file at the destination is kept if it is the right one; otherwise it is replaced at
+/// the end.
 ///
-/// By its digest where one was asked for; else by what the server says of it. Nothing of this is recorded: whoever goes on
-/// after a crash looks again.
+/// With a checksum its digest decides, else the server's response. Nothing of this is recorded: after a crash the file
+/// is checked again.
 extension DownloadEngine {
-    /// Looks at what stands at the destination, if that matters; then goes on with what is held.
+    /// Checks the file at the destination if necessary, then continues.
     func examineExisting(_ download: Download) {
         guard download.record.ifExists == .skip, let path = download.record.path else { return openOrConnect(download) }
         examine(download, path, digest: nil) { [self] found in
@@ -44,12 +45,12 @@ extension DownloadEngine {
             switch outcome {
             case .examined(let found): body(found)
             case .failed(let error): diskFailed(download, error)
-            default: note(.error, "unexpected answer to a look at a file", download)
+            default: note(.error, "unexpected result of checking a file", download)
             }
         }
     }
 
-    /// What a record of ours says of the file, if it still is as that download left it.
+    /// What our records say about the file, if it is unchanged since that download finished it.
     private func lookUpRecord(_ download: Download, _ path: String, _ found: ExaminedFile) {
         let generation = download.generation
         submit(.getFinished(path: path, url: download.record.url)) { [self] outcome in
@@ -62,7 +63,7 @@ extension DownloadEngine {
         }
     }
 
-    /// Asks the server for the file unless it is the one that stands there.
+    /// Asks the server for the file unless the existing one is already known to be right.
     private func ask(_ download: Download, _ look: ExistingLook) {
         guard !isSuspended else { return }
         guard let source = download.source else { return openOrConnect(download) }
@@ -70,7 +71,7 @@ extension DownloadEngine {
         sendFirst(download, to: source, asked: nil)
     }
 
-    /// Judges the file that stands there by a response's head; false when the response is to be judged as any other.
+    /// Compares the existing file with a response's head; false if the response must be handled like any other.
     func isJudged(_ download: Download, _ exchange: Exchange, _ head: ResponseHead, _ look: ExistingLook) -> Bool {
         switch look.file.verdict(head, evidence: exchange.transfer.request.codingEvidence) {
         case .none: return false
@@ -86,7 +87,7 @@ extension DownloadEngine {
             ask(download, look)
         case .different:
             download.otherFile = look.found
-            // With nothing held the response is the beginning of the download.
+            // If nothing was received before, the response is the beginning of the download.
             if download.partial.heldRanges.isEmpty, download.record.partial == nil {
                 download.look = nil
                 return false
@@ -99,7 +100,7 @@ extension DownloadEngine {
         return true
     }
 
-    /// The file that stands there is the one: nothing is fetched, and what was is of no use.
+    /// The existing file is the right one: nothing is downloaded, and received bytes are not needed.
     private func keepExisting(
         _ download: Download, _ found: ExaminedFile, _ why: TransferOrigin.Why, _ entity: Entity?
     ) {
@@ -121,7 +122,8 @@ extension DownloadEngine {
         change(download, to: .completed)
     }
 
-    /// The finished file met another at its name: replaces it if that is the one that was found not to be the file.
+    /// The finished file found another file with its name: replaces that if it is the file that was already found to be
+    /// another one.
     func replaceOther(_ download: Download, _ file: OpenFile, _ refusal: FileOutcome) {
         guard let path = download.record.path else { return published(download, refusal) }
         submit(.examine(path: path, cancellation: CancellationFlag())) { [self] outcome in
@@ -134,7 +136,7 @@ extension DownloadEngine {
 }
 
 extension DownloadRecord {
-    /// True when the file is the one that this download finished, as it left it.
+    /// True if the file is the one that this download finished, unchanged.
     fileprivate func isFile(_ found: ExaminedFile) -> Bool {
         guard let finished, let modified = OptionsText.fileModifiedNanoseconds(optionsText) else { return false }
         return finished.identity.matchesAcrossMounts(found.identity) && finished.byteCount == found.byteCount

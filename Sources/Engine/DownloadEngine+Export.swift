@@ -4,16 +4,16 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// `export`, and `start` with what it gave: a download goes on in another process, with another state directory.
+/// `export`, and `start` with resume data: a download continues in another process with another state directory.
 ///
-/// What makes that safe is the partial's identity: a file holds bytes of one version for as long as it lives
-/// (`discardFile`), whoever writes it holds its lock, and whoever takes it over gives it another name.
+/// The identity of the partial makes this safe: a file contains bytes of one version as long as it exists
+/// (`discardFile`), whoever writes to it has its lock, and whoever takes it over renames it.
 extension DownloadEngine {
-    // MARK: - Giving
+    // MARK: - Export
 
-    /// Describes what is held of a download, for `start` in any process; the download itself is left as it is.
+    /// Describes the stored bytes of a download, for `start` in any process; the download itself is not changed.
     ///
-    /// What comes after the answer is not in it; nobody can use it while a process has the partial open.
+    /// Later bytes are not included; nobody can use the text while a process has the partial open.
     package func exportResumeData(id: String, reply: @escaping Reply<String>) {
         pipeline.append(
             .run { [self] in
@@ -41,7 +41,7 @@ extension DownloadEngine {
         }
         submit(.resumeKeys(makes: true)) { [self] outcome in
             guard case .resumeKeys(let keys) = outcome, let key = keys.first else {
-                return reply(.failure(.storageFailure(message: "no key to sign resume data with can be kept")))
+                return reply(.failure(.storageFailure(message: "the key that signs resume data cannot be stored")))
             }
             export(record, key, reply)
         }
@@ -53,7 +53,8 @@ extension DownloadEngine {
         }
         submit(.describePartial(path: path, expected: identity)) { [self] outcome in
             guard case .described(let description) = outcome, let birth = description.birthNanoseconds else {
-                // Gone, or on a file system that cannot tell it from a later file: there is nothing to go on with.
+                // The partial does not exist, or its file system cannot distinguish it from a later file: there are no
+                // bytes to continue with.
                 return reply(encode(record, held: nil, key))
             }
             let written = record.written.flatMap { $0.attempt == record.attempt && $0.partial == identity ? $0 : nil }
@@ -97,11 +98,11 @@ extension DownloadEngine {
         return .success(text)
     }
 
-    // MARK: - Taking
+    // MARK: - Import
 
-    /// Opens and locks the partial that a start brings, so that nobody else can take it while the store decides.
+    /// Opens and locks the partial of the resume data, so that no other process can take it while the store decides.
     ///
-    /// What this user has not exported on this machine names no file that is touched, and begins nothing.
+    /// If this user did not export the data on this machine, no file is touched, and nothing begins.
     func takePartial(_ run: StartRun, then body: @escaping () -> Void) {
         guard run.refusal == nil, run.taken == nil, let data = run.request.resumeData else { return body() }
         submit(.resumeKeys(makes: false)) { [self] outcome in
@@ -135,7 +136,7 @@ extension DownloadEngine {
         }
     }
 
-    /// What a new record says of the bytes that are taken over.
+    /// Adds the bytes that are taken over to a new record.
     func addHeld(_ run: StartRun, to record: inout DownloadRecord) {
         guard let data = run.request.resumeData else { return }
         record.entity = data.entity
@@ -156,9 +157,9 @@ extension DownloadEngine {
         )
     }
 
-    /// Once the record is there the partial gets a new name: by the old one nobody finds it again.
+    /// Renames the partial once the record exists, so that the resume data cannot be used again.
     ///
-    /// Killed in between, the record is right too: opening looks for both names.
+    /// After a kill in between the record is still correct: opening tries both names.
     func movePartial(_ run: StartRun, _ outcome: StoreOutcome, then body: @escaping (StoreOutcome) -> Void) {
         guard let taken = run.taken else { return body(outcome) }
         guard case .started(.created(var record)) = outcome, let path = record.path else {
@@ -172,7 +173,7 @@ extension DownloadEngine {
                 return takeBack(run, record, error, body)
             }
             guard case .moved(let name) = moved else {
-                note(.warn, "cannot give the partial file a new name; it goes on under \(taken.file.path)", nil)
+                note(.warn, "cannot rename the partial file; it keeps the name \(taken.file.path)", nil)
                 return body(outcome)
             }
             record.partialPath = name
@@ -185,8 +186,8 @@ extension DownloadEngine {
 }
 
 extension DownloadEngine {
-    /// One mount, and the file system cannot bring the partial there all the same (Btrfs subvolumes, project quotas):
-    /// forgets the record, of which nobody has heard.
+    /// Although it is one mount, the file system cannot rename the partial there (Btrfs subvolumes, project quotas):
+    /// deletes the record, which nobody has seen yet.
     private func takeBack(
         _ run: StartRun, _ record: DownloadRecord, _ error: FileError, _ body: @escaping (StoreOutcome) -> Void
     ) {
@@ -201,7 +202,7 @@ extension DownloadEngine {
 }
 
 extension EngineError {
-    /// What a failed try to open the partial of some resume data means to who brought it.
+    /// Translates the error of opening the partial of some resume data.
     fileprivate init(taking error: FileError) {
         self =
             switch error.reason {

@@ -4,11 +4,11 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// What follows when something goes wrong: another try, a wait, or the end.
+/// What happens after a failure: a retry, a wait, or the end.
 extension DownloadEngine {
-    /// Stops whatever runs for a download and takes it out of the queue; gathered bytes still go to the disk.
+    /// Stops the running work of a download and removes it from the queue; gathered bytes are still written.
     ///
-    /// Steps that wait for the disk are void from here on: none of them may begin a transfer or name the file.
+    /// Pending steps that wait for the disk become void: none of them may begin a transfer or rename the file.
     func stop(_ download: Download) {
         download.generation += 1
         queue.leave(download.id)
@@ -24,13 +24,13 @@ extension DownloadEngine {
         pumpPartial(download)
     }
 
-    /// A transfer, or what follows it, failed: waits and tries again, or gives up.
+    /// A transfer, or a later step, failed: retries after a wait, or gives up.
     func attemptFailed(_ download: Download, _ failure: DownloadFailure, _ advice: RetryAdvice? = nil) {
         if let exchange = download.exchange, exchange.isAtEarlierLocation, exchange.plan == nil {
             return leaveEarlierLocation(download)
         }
-        // Bytes that only replace what this run threw away do not start the count anew: a file that changes with every run
-        // would otherwise be followed for ever.
+        // Bytes that only replace discarded ones do not reset the count: otherwise a file that changes with every run
+        // would be retried for ever.
         let hasGained = hasGained(download) && !download.hasDiscarded
         download.startByteCount = download.byteCountInHand
         stop(download)
@@ -41,7 +41,7 @@ extension DownloadEngine {
             attempt.endedAtUnixMilliseconds = unixMilliseconds()
         }
         if hasGained { download.record.failureCount = 0 }
-        // That this machine has no descriptor left is no failure of a try: it waits for one, however long that takes.
+        // A lack of file descriptors on this machine is not a failed try: it waits for one, however long that takes.
         let isShortage = failure.errno.map { Errno(code: Int32(clamping: $0)).isDescriptorShortage } ?? false
         if isShortage {
             download.shortageCount = download.shortageCount.addingSaturated(1)
@@ -65,18 +65,19 @@ extension DownloadEngine {
         }
     }
 
-    /// Whether the last transfer brought bytes that were not there before.
+    /// Whether the last transfer received bytes that were not there before.
     ///
-    /// What a restart threw away is not gained by fetching it again, even if a little more came this time: a server without
-    /// ranges on a bad link would otherwise be asked for ever.
+    /// Receiving discarded bytes again does not count, even with a few more: otherwise a server without ranges on a bad
+    /// link would be asked for ever.
     private func hasGained(_ download: Download) -> Bool {
         download.byteCountInHand > download.startByteCount && download.record.transfer?.mode != .restarted
     }
 
-    /// A body ended that was a part of the file: asks for the next, at once if this one was of use.
+    /// A body ended that was a part of the file: requests the next part, at once if this one was useful.
     ///
-    /// One that gained nothing counts as a failure and waits as one, or a server that sends the same part to every request
-    /// would be asked as fast as it answers. The first part of a new version is of use; `restartCount` bounds those.
+    /// A part without new bytes counts as a failure and waits like one; otherwise a server that sends the same part to
+    /// every request would be asked as fast as it answers. The first part of a new version is useful; `restartCount`
+    /// limits those.
     func askForRest(_ download: Download) {
         if download.parts.lastByteCount == 0, download.quirks.comparedEnd != nil { return goOnComparing(download) }
         let isNewVersion = download.record.transfer?.why?.isChange == true
@@ -84,12 +85,13 @@ extension DownloadEngine {
             return askForNextPart(download)
         }
         let total = download.record.entity?.totalByteCount.map { " of \($0)" } ?? ""
-        let held = "\(download.receivedByteCount)\(total) bytes are held"
-        let message = "the server sent a part again and nothing new: \(held)"
+        let held = "\(download.receivedByteCount)\(total) bytes were received"
+        let message = "the server sent the same part again and no new bytes: \(held)"
         attemptFailed(download, DownloadFailure(.incomplete, message, isRetryable: true))
     }
 
-    /// Asks at once, but for a server that sends ever so little: nobody is asked as fast as it answers without end.
+    /// Requests the next part at once, except from a server whose parts are tiny: it must not be asked without end as
+    /// fast as it answers.
     private func askForNextPart(_ download: Download) {
         if download.parts.lastByteCount < Limits.smallPartByteCount { download.parts.smallCount += 1 }
         guard download.parts.smallCount > Limits.smallPartCount else { return connect(download, isNextPart: true) }
@@ -100,14 +102,14 @@ extension DownloadEngine {
         timers.add(.run(next), due: Timespan(milliseconds: Limits.smallPartMilliseconds).after(now))
     }
 
-    /// The part ended within the bytes to compare: asks for the others, unless they come in too many parts.
+    /// The part ended within the bytes to compare: requests the rest of them, unless that takes too many parts.
     private func goOnComparing(_ download: Download) {
         download.parts.comparedCount += 1
         guard download.parts.comparedCount >= Limits.comparisonCount else {
             return connect(download, isNextPart: true)
         }
         guard download.restartCount < Limits.restartCount else {
-            let message = "the server sends parts that are too small to go on from"
+            let message = "the server sends parts that are too small to resume from"
             return fail(download, DownloadFailure(.rangeUnsupported, message, isRetryable: false))
         }
         download.restartCount += 1
@@ -124,7 +126,7 @@ extension DownloadEngine {
         )
     }
 
-    /// The wait of a download is over, unless something else has happened to it.
+    /// The wait of a download is over, unless something else happened to it.
     func retry(id: String, generation: UInt64) {
         guard let download = downloads[id], download.generation == generation, download.record.state == .waiting else {
             return
@@ -133,7 +135,7 @@ extension DownloadEngine {
         enqueue(download)
     }
 
-    /// Gives up; what is held stays for a later resume.
+    /// Gives up; received bytes are kept for a later resume.
     func fail(_ download: Download, _ failure: DownloadFailure) {
         stop(download)
         download.record.failure = failure
@@ -141,7 +143,7 @@ extension DownloadEngine {
             attempt.failure = failure
             attempt.endedAtUnixMilliseconds = unixMilliseconds()
         }
-        // The end is told when nothing is on its way any more, so that the record tells all that is held.
+        // The end is reported when all writes have ended, so that the record contains all received bytes.
         let generation = download.generation
         whenQuiet(download) { [self] in
             guard generation == download.generation else { return }
@@ -150,7 +152,7 @@ extension DownloadEngine {
         }
     }
 
-    /// The disk refused something: what was handed over and not confirmed does not count, and the file is closed.
+    /// The disk failed: bytes that were submitted and not confirmed do not count, and the file is closed.
     func diskFailed(_ download: Download, _ error: FileError) {
         if error.reason == .altered, download.partial.file != nil { return partialAltered(download, error) }
         let failure = error.downloadFailure
@@ -161,7 +163,7 @@ extension DownloadEngine {
             if download.partial.stage == .committing { download.partial.stage = .ready }
             closeFile(download)
         }
-        // Nothing of it is on its way any more, and perhaps no other result comes that would tell.
+        // No write of it is left, and perhaps no other result will report that.
         defer { quieted(download) }
         guard download.record.state == .active else {
             note(.warn, failure.message, download)
@@ -176,7 +178,7 @@ extension DownloadEngine {
         }
     }
 
-    /// Somebody else has changed the partial: which of its bytes are still those that came nobody can tell.
+    /// Another program changed the partial: nobody knows which of its bytes are still the received ones.
     private func partialAltered(_ download: Download, _ error: FileError) {
         let isActive = download.record.state == .active
         countingLosses(of: download) {
@@ -190,7 +192,7 @@ extension DownloadEngine {
         attemptFailed(download, error.downloadFailure)
     }
 
-    /// Runs a body when nothing of the download is on its way to the disk; at once if that is so.
+    /// Runs a body when no bytes of the download are on the way to the disk; at once if there are none.
     func whenQuiet(_ download: Download, _ body: @escaping () -> Void) {
         if download.partial.isQuiet, !download.isNaming { return body() }
         let earlier = download.onQuiet
@@ -200,7 +202,7 @@ extension DownloadEngine {
         }
     }
 
-    /// Sets how long the wait for quiet may take, if there is one.
+    /// Limits how long that wait may take, if there is one.
     func limitQuietWait(_ download: Download, nanoseconds: Int64) {
         guard download.onQuiet != nil else { return }
         timers.add(.forceQuiet(download, quietCount: download.quietCount), due: now + nanoseconds)
@@ -219,7 +221,7 @@ extension DownloadEngine {
         }
     }
 
-    /// The disk takes too long: what a request waits for goes on without the bytes that are still on their way.
+    /// The disk takes too long: the waiting request continues without the bytes that are not written yet.
     private func forceQuiet(_ download: Download, _ quietCount: UInt64) {
         guard download.quietCount == quietCount, let body = download.onQuiet else { return }
         download.onQuiet = nil

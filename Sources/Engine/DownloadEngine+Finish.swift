@@ -9,7 +9,7 @@ internal import Store
 /// written → synced → digest → finalizing recorded → renamed, directory synced → completed recorded → the event. Every
 /// step can be killed and repeated.
 extension DownloadEngine {
-    /// The transfer has ended: with all the bytes it promised, or not.
+    /// The transfer has ended, with all promised bytes or not.
     func bodyEnded(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ outcome: TransferOutcome) {
         collectAll(download, exchange)
         recordTimes(download, exchange)
@@ -17,7 +17,7 @@ extension DownloadEngine {
         download.parts.lastByteCount = receivedByteCount - plan.overlapByteCount
         dropExchange(download)
         download.bodyEnd = bodyEnd(plan, receivedByteCount, outcome)
-        // The part of a file ends where its range does, whatever else comes.
+        // A part of a file ends where its range ends, whatever follows.
         if exchange.transfer.exceededLength, exchange.transfer.head?.status != 206, case .failed(let failure) = outcome
         {
             download.bodyEnd = .contradiction(failure)
@@ -28,7 +28,7 @@ extension DownloadEngine {
             download.bodyEnd = .undecodable(failure)
         }
         if plan.byteCount == nil, case .finished = outcome {
-            // Only the end of the body tells the length; it is recorded with the finish.
+            // Only the end of the body gives the length; it is recorded with the finish.
             download.record.entity?.totalByteCount = exchange.nextOffset
         }
         pumpPartial(download)
@@ -40,14 +40,14 @@ extension DownloadEngine {
             if case .failed(let failure) = outcome { return .failure(failure) }
             return .complete
         }
-        // All bytes that were promised are here: how the connection ended after them does not matter.
+        // All promised bytes were received: how the connection ended after them does not matter.
         if receivedByteCount == expected { return .complete }
         if case .failed(let failure) = outcome { return .failure(failure) }
         let missing = expected - receivedByteCount
         return .failure(DownloadFailure(.incomplete, "the response ended \(missing) bytes early", isRetryable: true))
     }
 
-    /// Goes on after a body has ended, once nothing of it is on its way to the disk.
+    /// Continues after a body has ended, once all its bytes are written.
     func bodyProgressed(_ download: Download) {
         guard let end = download.bodyEnd, download.record.state == .active, download.partial.isQuiet else { return }
         switch end {
@@ -59,7 +59,7 @@ extension DownloadEngine {
             download.codingFailure = failure
             fetchEncoded(download)
         case .contradiction(let failure):
-            // Not to be gone on from: the next answer would find nothing missing.
+            // Nothing may be resumed from these bytes: the next response would find nothing missing.
             download.record.wastedByteCount += download.partial.heldRanges.byteCount
             uncount(download, keeping: ByteRangeSet())
             discardPartial(download)
@@ -67,18 +67,18 @@ extension DownloadEngine {
             download.bodyEnd = nil
             fail(download, failure)
         case .complete:
-            // The file is still to be made, and has been asked for.
+            // The file is not created yet, but already requested.
             guard download.partial.file != nil else { return }
             download.bodyEnd = nil
             guard let total = download.record.entity?.totalByteCount, download.partial.written.isComplete(total) else {
-                // It was a part of more, or of a length that nobody knows yet.
+                // It was a part of a larger file, or of one with unknown length.
                 return askForRest(download)
             }
             bodyIsComplete(download)
         }
     }
 
-    /// Every byte is with the kernel: the slot is free, the rest is the disk's work.
+    /// The kernel has received every byte: the slot is free, and only work on the disk remains.
     func bodyIsComplete(_ download: Download) {
         queue.leave(download.id)
         guard let file = download.partial.file else {
@@ -89,7 +89,7 @@ extension DownloadEngine {
         let total = download.record.entity?.totalByteCount ?? download.partial.written.byteCount
         let generation = download.generation
         change(download, phase: download.record.checksum == nil ? .finalizing : .verifying)
-        // It may have been made longer than it has turned out to be.
+        // The reserved file may be longer than the content.
         submit(.truncate(file, to: total, mustBeWhole: true)) { [self] outcome in
             guard generation == download.generation else { return }
             if case .failed(let error) = outcome { return diskFailed(download, error) }
@@ -112,7 +112,7 @@ extension DownloadEngine {
                 }
             case .failed(let error) where error.reason == .altered: diskFailed(download, error)
             case .failed(let error): flushFailed(download, error)
-            default: note(.error, "unexpected answer to a flush", download)
+            default: note(.error, "unexpected result of a flush", download)
             }
         }
     }
@@ -128,7 +128,7 @@ extension DownloadEngine {
         }
     }
 
-    /// - Parameter mode: nil to do as `ifExists` says.
+    /// - Parameter mode: nil for the mode of `ifExists`.
     func publish(_ download: Download, _ file: OpenFile, mode: PublishMode? = nil) {
         guard let partialPath = download.record.partialPath, let path = download.record.path else { return }
         download.isPublishing = true
@@ -171,10 +171,10 @@ extension DownloadEngine {
             queue.leave(download.id)
             change(download, to: .completed)
         case .failed(let error) where error.reason == .exists:
-            let message = "\(download.record.path ?? "the destination") exists; all bytes are kept beside it"
+            let message = "\(download.record.path ?? "the destination") exists; all bytes are kept in the partial file"
             fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false))
         case .failed(let error): diskFailed(download, error)
-        default: note(.error, "unexpected answer to a rename", download)
+        default: note(.error, "unexpected result of a rename", download)
         }
         let waiting = download.afterPublishing
         download.afterPublishing.removeAll()
@@ -183,7 +183,7 @@ extension DownloadEngine {
 
     // MARK: - After a crash
 
-    /// A record says that the rename was next: it was done, or is to be done now.
+    /// A record says that the rename was next: finds out whether it was done, and otherwise does it now.
     func lookForPublished(_ download: Download) {
         guard let finished = download.record.finished, let path = download.record.path else { return connect(download) }
         let generation = download.generation
@@ -202,7 +202,7 @@ extension DownloadEngine {
                 download.record.isFinalizing = false
                 examineExisting(download)
             case .failed(let error): diskFailed(download, error)
-            default: note(.error, "unexpected answer to a look for a file", download)
+            default: note(.error, "unexpected result of looking for a file", download)
             }
         }
     }

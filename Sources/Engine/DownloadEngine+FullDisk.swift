@@ -3,14 +3,15 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// A full disk: what goes to that volume stops and waits, and one look now and then finds out for all when there is room.
+/// A full disk: downloads to that volume stop and wait, and one periodic check for all of them finds out when there is
+/// space.
 extension DownloadEngine {
-    /// How many downloads one look lets go on at most, and one turn parks.
+    /// The most downloads that one check resumes, or that one turn stops.
     static let maxMovedCount = 500
 
-    /// A download found no room: it waits, and so does all else that goes to that volume.
+    /// A download found no space: it waits, and so do all others to that volume.
     func diskIsFull(_ download: Download, _ failure: DownloadFailure, isReservation: Bool) {
-        // What has ended its transfer has no place any more, and needs hardly anything: it goes first.
+        // A download that has ended its transfer needs hardly any space, so it is first in the queue.
         let place = queue.place(of: download.id) ?? 0
         stop(download)
         download.record.failure = failure
@@ -19,21 +20,21 @@ extension DownloadEngine {
         let volume = noteFull(id, download, failure, isReservation: isReservation)
         park(download, id, volume)
         if isReservation {
-            // It may be too large for a disk with room for others: only a look tells.
+            // It may be too large for a disk with space for others: only a check can tell.
             look(id, mayAdmit: false)
         } else {
             close(id, volume)
         }
     }
 
-    /// Where the download whose volume is not known yet found no room.
+    /// Finds the volume of the download that had no space.
     private func findVolume(_ download: Download, isReservation: Bool) {
         change(download, to: .waiting, reason: .diskFull)
         let generation = download.generation
         submit(.inspect(directory: directory(of: download), name: nil, partialName: nil)) { [self] outcome in
             guard generation == download.generation, let failure = download.record.failure else { return }
             guard case .inspected(let status) = outcome, case .present(let id) = status.directory else {
-                // The directory has gone: a try says so in its own words.
+                // The directory does not exist any more: the next try will report it.
                 return goOn(download)
             }
             download.volume = id
@@ -51,27 +52,28 @@ extension DownloadEngine {
         if volume.reopenedAt != nil, !isOnProbation, volume.stillWaiting().isEmpty { volume = FullVolume() }
         fullVolumes[id] = volume
         volume.failedAt = now
-        // No look sees a quota. And what a look has promised and the disk has not kept is not asked of it again.
+        // The free space says nothing about a quota. And if a check promised space that the disk did not have, checks
+        // are not trusted any more.
         let wasPromised = isOnProbation && (!isReservation || download.roomAskedAt >= volume.reopenedAt ?? .max)
         if wasPromised || failure.errno == Int(Errno.quotaExceeded.code) { volume.isBlind = true }
         return volume
     }
 
-    /// Lets a download wait for room.
+    /// Makes a download wait for space.
     private func park(_ download: Download, _ id: VolumeID, _ volume: FullVolume) {
         wait(download, id, volume)
         change(download, to: .waiting, reason: .diskFull)
         let generation = download.generation
         whenQuiet(download) { [self] in
             guard generation == download.generation, download.partial.file != nil else { return }
-            // It may be for long: no descriptor is held for it, and the volume may be unmounted.
+            // The wait may be long: the file is closed, so that no descriptor is used and the volume can be unmounted.
             download.noteReservedRoom()
             closeFile(download)
             markDirty(download)
         }
     }
 
-    /// Puts it among those that wait, and sees that the volume is looked at.
+    /// Adds it to the waiting downloads, and schedules a check of the volume.
     private func wait(_ download: Download, _ id: VolumeID, _ volume: FullVolume) {
         if volume.nextLookAt <= now { scheduleLook(id, volume) }
         download.record.retryAtMilliseconds = retryTime(volume)
@@ -82,7 +84,8 @@ extension DownloadEngine {
         unixMilliseconds() + max(0, volume.nextLookAt - now) / 1_000_000
     }
 
-    /// From now on nothing goes to a volume: what is under way there stops. What has its last byte may end.
+    /// From now on nothing is written to the volume: running downloads stop. Those that have received their last byte
+    /// may finish.
     private func close(_ id: VolumeID, _ volume: FullVolume) {
         guard !volume.isClosed else { return }
         volume.isClosed = true
@@ -92,12 +95,12 @@ extension DownloadEngine {
         }
     }
 
-    /// Lets a download wait because others have found its volume full.
+    /// Makes a download wait because others found its volume full.
     private func parkBeside(_ download: Download, _ id: VolumeID, _ volume: FullVolume) {
         download.queuePlace = queue.place(of: download.id) ?? 0
         stop(download)
         let directory = directory(of: download)
-        let message = "no room is left on the volume of \(directory)"
+        let message = "no space is left on the volume of \(directory)"
         download.record.failure = DownloadFailure(
             .diskFull, message, isRetryable: true, errno: Int(Errno.noSpace.code))
         park(download, id, volume)
@@ -110,7 +113,7 @@ extension DownloadEngine {
 
     // MARK: - Before it begins
 
-    /// Parks a download whose turn has come if its volume is full; true when it must not begin now.
+    /// Makes a download wait if its volume is full; true if it must not begin now.
     func waitsForRoom(_ download: Download) -> Bool {
         guard fullVolumes.values.contains(where: { $0.isClosed }), !download.record.isFinalizing else { return false }
         guard let id = download.volume else {
@@ -133,7 +136,7 @@ extension DownloadEngine {
         return true
     }
 
-    // MARK: - Looking
+    // MARK: - Checks
 
     private func scheduleLook(_ id: VolumeID, _ volume: FullVolume) {
         let milliseconds = RoomPolicy.delayMilliseconds(lookCount: volume.lookCount, isBlind: volume.isBlind)
@@ -141,19 +144,19 @@ extension DownloadEngine {
         volume.nextLookAt = Timespan(milliseconds: milliseconds).after(now)
         timers.add(
             .run { [self] in
-                // A later failure may have put it off.
+                // A later failure may have postponed it.
                 if volume === fullVolumes[id], volume.nextLookAt <= now { look(id, mayAdmit: true) }
             }, due: volume.nextLookAt)
     }
 
-    /// Looks at a volume's room where one that waits for it wants to write.
+    /// Checks the free space of a volume where a waiting download will write.
     private func look(_ id: VolumeID, mayAdmit: Bool) {
         guard !isSuspended, let volume = fullVolumes[id] else { return }
         guard let first = volume.stillWaiting().first else { return open(volume) }
         submit(.inspect(directory: directory(of: first), name: nil, partialName: nil)) { [self] outcome in
             guard volume === fullVolumes[id], !isSuspended else { return }
             guard case .inspected(let status) = outcome, case .present(let found) = status.directory, found == id else {
-                // The directory has gone, or another disk is there now.
+                // The directory does not exist any more, or another disk is mounted there.
                 if first.isWaitingForRoom {
                     first.volume = nil
                     goOn(first)
@@ -175,11 +178,11 @@ extension DownloadEngine {
         guard !waiting.isEmpty else { return }
         scheduleLook(id, volume)
         let time = retryTime(volume)
-        // Looked up, not told: an event for each of them at every look would say nothing else.
+        // Not sent as events: one for each download at every check would contain nothing else.
         for download in waiting { download.record.retryAtMilliseconds = time }
     }
 
-    /// There is room: those that fit go on.
+    /// There is space: the downloads that fit continue.
     private func admit(_ volume: FullVolume, spare: Int64?) {
         let waiting = volume.stillWaiting()
         let isBlind = volume.isBlind || spare == nil
@@ -196,16 +199,16 @@ extension DownloadEngine {
         volume.isBlind = false
     }
 
-    /// Where looks do not tell, bytes that were taken do: the others may follow.
+    /// If the free space cannot be trusted, a successful write shows that others may continue.
     func volumeTookBytes(_ id: VolumeID?) {
         guard let id, let volume = fullVolumes[id], volume.isBlind, volume.reopenedAt != nil else { return }
         open(volume)
         look(id, mayAdmit: true)
     }
 
-    /// Puts a download back to where it stood in the queue.
+    /// Puts a download back in its place in the queue.
     private func goOn(_ download: Download) {
-        // Also on a volume that is closed to others: it is to find out.
+        // Also on a volume that is closed for others: this download finds out whether it has space.
         download.roomAskedAt = now + 1
         change(download, to: .queued)
         enqueue(download, place: download.queuePlace)

@@ -2,10 +2,10 @@ internal import Core
 internal import Platform
 internal import Store
 
-/// Handing downloads from a process whose host has gone to one that is asked about them.
+/// Handing over downloads from a process whose host has exited to a process that asks for them.
 ///
-/// The asker leaves a note in the store; a yielding owner looks for notes, lets go of what they name, and the asker, which
-/// has kept trying, takes it over. An owner that does not yield is told from one that does at once.
+/// The asking process stores a request. A yielding owner polls for requests and releases the downloads that they name.
+/// The asking process retries until it can take the download over. If the owner does not yield, that is known at once.
 extension DownloadEngine {
     static let handoverPollNanoseconds: Int64 = 250_000_000
     static let handoverRetryNanoseconds: Int64 = 50_000_000
@@ -13,7 +13,7 @@ extension DownloadEngine {
 
     // MARK: - The owner
 
-    /// From now on gives up a download when another process of the application asks for it.
+    /// From now on releases a download when another process of the application asks for it.
     package func beginYielding() {
         submit(.beginYielding) { [self] outcome in
             if case .noted = outcome { lookForHandovers() }
@@ -33,7 +33,7 @@ extension DownloadEngine {
         letGo(id) { [self] in submit(.endHandover(id: id)) { _ in } }
     }
 
-    /// Interrupts downloads and gives them up, their bytes kept: any process may take them over.
+    /// Interrupts downloads and releases them with their bytes: any process may take them over.
     package func letGo(ids: [String]) {
         for id in ids { letGo(id) {} }
     }
@@ -69,9 +69,9 @@ extension DownloadEngine {
         }
     }
 
-    // MARK: - The asker
+    // MARK: - The asking process
 
-    /// Asks the owner of a download for it; calls back with whether it is nobody's now.
+    /// Asks the owner for a download; calls back with true if it has no owner now.
     func askForHandover(_ id: String, then body: @escaping (Bool) -> Void) {
         submit(.requestHandover(id: id)) { [self] outcome in
             switch outcome {

@@ -3,12 +3,12 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// `onChange: keepBoth`: what is held of a version that the server no longer has stays on disk.
+/// `onChange: keepBoth`: the received bytes of an earlier version of the server's file stay on disk.
 extension DownloadEngine {
-    /// Leaves the partial where it is and begins another beside it.
+    /// Leaves the partial where it is and begins another one next to it.
     ///
-    /// Nothing is renamed: until the record of the new partial is committed, a crash leaves the old state whole. Partials are
-    /// only ever made under names that are free, so none overwrites it.
+    /// Nothing is renamed: until the record of the new partial is committed, a crash leaves the old state complete.
+    /// Partials are created only with free names, so no file is overwritten.
     func keepHeld(_ download: Download) {
         guard let file = download.partial.file, let path = download.record.path,
             let partialPath = download.record.partialPath
@@ -23,9 +23,9 @@ extension DownloadEngine {
         uncount(download, keeping: ByteRangeSet())
     }
 
-    /// Makes a file as long as what is held of it, and that durable; then closes it.
+    /// Cuts the file to its received bytes, syncs it and closes it.
     private func retire(_ file: OpenFile, byteCount: Int64) {
-        // Behind the writes that are on their way to it.
+        // After the writes that are on the way to it.
         submit(.truncate(file, to: byteCount)) { [self] _ in
             submit(.syncForFinish(file)) { [self] outcome in
                 if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, nil) }

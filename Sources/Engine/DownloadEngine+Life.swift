@@ -4,12 +4,12 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// Beginning and end: what interruptions left, settings, and letting go.
+/// Beginning and end: interrupted downloads, settings, and stopping.
 extension DownloadEngine {
-    /// How long an exit waits for bytes on their way to the disk.
+    /// How long an exit waits for bytes on the way to the disk.
     static let suspendLimitNanoseconds: Int64 = 400_000_000
 
-    /// Takes over what interruptions stopped and lets it go on; answers with how many.
+    /// Takes over and resumes interrupted downloads; answers with their number.
     package func resumeInterrupted(reply: @escaping Reply<Int>) {
         pipeline.append(
             .run { [self] in
@@ -42,7 +42,7 @@ extension DownloadEngine {
         } else {
             answer { reply(.success(count)) }
         }
-        // The answer comes before the events that it causes.
+        // The answer is sent before the events that it causes.
         for download in resumed {
             tell(download)
             enqueue(download)
@@ -55,7 +55,7 @@ extension DownloadEngine {
         self.settings = settings
     }
 
-    /// Interrupts these downloads and gives them up, and lets the others go on; answers when all is durable.
+    /// Interrupts and releases these downloads; the others continue. Answers when everything is durable.
     ///
     /// Later requests that change something are refused with `.shuttingDown`.
     package func suspend(ids: [String], reply: @escaping () -> Void) {
@@ -64,20 +64,20 @@ extension DownloadEngine {
         for id in ids {
             let once = OneCall<Void> { run.oneIsQuiet() }
             letGo(id) { once(()) }
-            // One that is being named, or whose disk hangs, is not waited for.
+            // A download that is being renamed, or whose disk hangs, is not waited for.
             timers.add(.run { once(()) }, due: now + Self.suspendLimitNanoseconds)
         }
         run.oneIsQuiet()
     }
 
-    /// Stops all transfers, hands what is gathered to the disk and commits the marks.
+    /// Stops all transfers, writes gathered bytes and commits the marks.
     ///
-    /// The records keep their states: once this process is gone they read as interrupted. Later requests that change
-    /// something are refused with `.shuttingDown`.
+    /// The records keep their states: after this process has exited they are shown as interrupted. Later requests that
+    /// change something are refused with `.shuttingDown`.
     package func suspendAll(reply: @escaping () -> Void) {
         isSuspended = true
         isClosed = true
-        // The last chance of what could not be saved before.
+        // The last chance to save what could not be saved before.
         retryCommit()
         let running = downloads.values.filter { $0.exchange != nil }
         for download in running { stop(download) }
@@ -89,7 +89,7 @@ extension DownloadEngine {
         whenDiscarded { run.oneIsQuiet() }
     }
 
-    /// Runs a body when no partial is about to be removed any more, or when that takes too long.
+    /// Runs a body when all partials to be deleted are deleted, or when that takes too long.
     private func whenDiscarded(_ body: @escaping () -> Void) {
         guard discardsPending > 0 else { return body() }
         let once = OneCall<Void> { body() }
@@ -98,12 +98,12 @@ extension DownloadEngine {
     }
 }
 
-/// What goes on after interruptions, gathered page by page.  Isolation: the engine.
+/// The downloads that are resumed after interruptions, collected page by page.  Isolation: the engine.
 private final class ResumeRun {
     var resumed: [Download] = []
 }
 
-/// Counts the downloads whose bytes are still on their way while all are being suspended.  Isolation: the engine.
+/// Counts downloads with bytes on the way to the disk while all are being suspended.  Isolation: the engine.
 private final class SuspendRun {
     private var waitingCount: Int
     private var body: (() -> Void)?

@@ -3,23 +3,23 @@ internal import Store
 
 /// Where a download was found.
 enum FoundDownload {
-    /// This process works on it, or holds what the store does not know yet.
+    /// This process owns it, or has changes that the store does not have yet.
     case held(Download)
-    /// In the store; a living process that owns it was asked for it in vain.
+    /// In the store; a running process owns it and did not release it.
     case stored(LoadedRecord)
 }
 
 extension EngineError {
-    /// Another process has the download.
+    /// Another process owns the download.
     init(lockedElsewhere loaded: LoadedRecord) {
         let owner = loaded.ownerProcessID.map { OwnerProcess(id: $0, yields: loaded.ownerYields) }
         self = .lockedElsewhere(id: loaded.record.id, owner: owner)
     }
 }
 
-/// How commands come by the download that they are for.
+/// How commands find their download.
 extension DownloadEngine {
-    /// Finds a download; one that a living process owns is asked for first.
+    /// Finds a download; if another running process owns it, asks that process first.
     ///
     /// - Parameter mayAsk: false once that was done.
     func lookUp(
@@ -27,11 +27,11 @@ extension DownloadEngine {
     ) {
         if let download = downloads[id] {
             if download.isPublishing {
-                // The rename is under way: waits for what comes of it.
+                // The rename is running: waits for its result.
                 return download.afterPublishing.append { [self] in lookUp(id, mayAsk: mayAsk, then: body) }
             }
             if download.record.state.isFinal, !download.isUnsaved {
-                // Its end is on its way to the client; after that the record is the store's, to be taken over anew.
+                // Its end is being reported; after that the record must be taken over again from the store.
                 return answer { [self] in
                     if downloads[id] === download { letGoOfEnded(download) }
                     lookUp(id, mayAsk: mayAsk, then: body)
@@ -51,14 +51,14 @@ extension DownloadEngine {
         }
     }
 
-    /// Forgets one that is over, and whose end was not on its way to anybody: it was over when it was taken over.
+    /// Drops a download that was already final when it was taken over, so that no end is being reported.
     private func letGoOfEnded(_ download: Download) {
         let isOurs = download.record.owner != nil && !download.isDiscarding
         evict(download)
         if isOurs, downloads[download.id] == nil { submit(.release(id: download.id)) { _ in } }
     }
 
-    /// Makes a stored download this process's own.
+    /// Takes over a stored download.
     func adopt(_ id: String, then body: @escaping (Result<LoadedRecord, EngineError>) -> Void) {
         submit(.adopt(id: id)) { outcome in
             switch outcome {

@@ -3,10 +3,10 @@ internal import Curl
 internal import Platform
 internal import Store
 
-/// Redirectors that lead to one of several mirrors, each with validators of its own: before bytes are given up because of
-/// another mirror's, the one that they came from is asked once more.
+/// Redirectors that lead to one of several mirrors with different validators: before bytes are discarded because of
+/// another mirror, the mirror that sent them is asked again.
 extension DownloadEngine {
-    /// Whether the response came from another host than what is held.
+    /// Whether the response came from another host than the received bytes.
     func mirror(_ download: Download, _ exchange: Exchange) -> Mirror {
         guard exchange.hopCount > 0, let earlier = earlierLocation(download) else { return .same }
         guard earlier.url.origin != exchange.url.origin else { return .same }
@@ -21,15 +21,15 @@ extension DownloadEngine {
         download.exchange?.isAtEarlierLocation = true
     }
 
-    /// It does not help: asks at the original URL again, and takes what comes for what it is.
+    /// The earlier mirror does not help: requests the original URL again, and accepts its response as it is.
     func leaveEarlierLocation(_ download: Download) {
         dropExchange(download)
         connect(download)
     }
 
-    /// Where the redirects led before, in this process or, as the record tells, in an earlier one.
+    /// Where the redirects led before: in this process, or according to the record in an earlier one.
     ///
-    /// Not usable where the record had to leave out a secret: then only its host is known.
+    /// Not usable if a secret had to be left out of the record: then only the host is known.
     private func earlierLocation(
         _ download: Download
     ) -> (url: ParsedURL, headers: [HeaderField], isUsable: Bool)? {
@@ -45,7 +45,7 @@ extension DownloadEngine {
 }
 
 extension GateDecision {
-    /// True when what is held is built on.
+    /// True if the received bytes are used.
     var goesOn: Bool {
         switch self {
         case .accept(let plan): !plan.discardsHeld

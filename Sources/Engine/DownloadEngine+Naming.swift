@@ -3,12 +3,12 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// Which name a file without one gets, and which one its partial has until then.
+/// How a file gets its name from the response, and which name its partial has until then.
 extension DownloadEngine {
     /// How many numbered names are tried for a file, or for its partial.
     static let maxNumber = 100
 
-    /// Gives a download without a path its name, from the response; then goes on with what waits for it.
+    /// Gives a download without a path its name from the response, then continues with the waiting steps.
     func settleName(_ download: Download) {
         guard !download.isNaming, let directory = download.record.requestedDirectory else { return }
         download.isNaming = true
@@ -18,7 +18,7 @@ extension DownloadEngine {
         tryName(download, directory: directory, name: name, number: 0)
     }
 
-    /// Tries `name`, then `name (1)` and so on where the download may be renamed.
+    /// Tries `name`, then `name (1)` and so on if the download may be renamed.
     private func tryName(_ download: Download, directory: String, name: String, number: Int) {
         let candidate = number == 0 ? name : FileName.numbered(name, number)
         let look = FileJob.inspect(
@@ -41,7 +41,7 @@ extension DownloadEngine {
         }
     }
 
-    /// The server's name, cut to what the file system takes; nil when that is not what failed.
+    /// The server's name, cut to the limit of the file system; nil if the length was not the problem.
     private static func shorter(_ name: String, after error: FileError) -> String? {
         guard case .tooLong(.name, let maximum) = error.reason, maximum >= 64 else { return nil }
         let room = maximum - FileName.numbered("", maxNumber).utf8.count
@@ -80,7 +80,7 @@ extension DownloadEngine {
                 markDirty(download)
                 outbox.append(.update(snapshot(of: download)))
                 if isTaken, download.record.ifExists == .skip { return lookFirst(download) }
-                // Bytes may have come meanwhile, or a pause.
+                // Bytes may have been received meanwhile, or a pause.
                 pumpPartial(download)
                 quieted(download)
                 bodyProgressed(download)
@@ -91,7 +91,8 @@ extension DownloadEngine {
                 nameRefused(
                     download,
                     DownloadFailure(
-                        .destinationConflict, "the download \(id) holds \(path)", isRetryable: false, holderID: id))
+                        .destinationConflict, "the download \(id) already uses \(path)", isRetryable: false,
+                        holderID: id))
             default:
                 nameRefused(download, DownloadFailure(.storage, "the state could not be saved", isRetryable: true))
             }
@@ -111,7 +112,7 @@ extension DownloadEngine {
         quieted(download)
     }
 
-    /// `ifExists: skip` met a file: before anything is made of what has come, that is looked at.
+    /// `ifExists: skip` found a file: it is checked before anything is done with the received bytes.
     private func lookFirst(_ download: Download) {
         countingLosses(of: download) {
             dropExchange(download)
@@ -122,7 +123,7 @@ extension DownloadEngine {
         quieted(download)
     }
 
-    /// False once a command or a failure has come between: then what was begun for it leads nowhere.
+    /// False after a command or a failure: then the earlier steps are void.
     func isRunning(_ download: Download) -> Bool {
         switch download.record.state {
         case .active, .waiting, .queued: true

@@ -3,29 +3,30 @@ internal import Curl
 internal import Platform
 internal import Store
 
-/// What is known of a download that waits for the network.
+/// State of a download that waits for the network.
 struct OfflineWait {
-    /// Of the download as it began to wait.
+    /// The download's generation when it began to wait.
     var generation: UInt64
     var peers: [SocketAddress]
     var ways: OfflinePolicy.Ways
 }
 
-/// Waiting for the network: no try is counted while it is away, and its return ends the wait, as that of NSURLSession's
-/// `waitsForConnectivity`.  Nothing in here sends a packet: the routes tell.
+/// Waiting for the network: while it is down no try is counted, and its return ends the wait, like
+/// `waitsForConnectivity` of NSURLSession.  Only the routes are checked; no packet is sent.
 extension DownloadEngine {
-    /// What comes of one change of the network may bring several messages.
+    /// One change of the network may cause several messages.
     private static let lookDelayNanoseconds: Int64 = 250_000_000
-    /// Clocks are read one after the other: less than this is no suspension.
+    /// Clocks are read one after the other: a smaller difference is no suspension.
     private static let suspensionNanoseconds: Int64 = 1_000_000_000
-    /// The loop sleeps for a second at most: after this long the process did not run, as in a suspended virtual machine.
+    /// The loop sleeps for at most a second: a longer gap means that the process did not run, as in a suspended virtual
+    /// machine.
     private static let longStandstillNanoseconds: Int64 = 5_000_000_000
 
-    /// Lets a stopped download wait for the network if that is what its failure tells of.
+    /// Makes a stopped download wait for the network if that caused its failure.
     ///
-    /// - Returns: false when it is another sort of failure; then nothing was done.
+    /// - Returns: false for another kind of failure; then nothing was done.
     func waitsForNetwork(_ download: Download, _ failure: DownloadFailure) -> Bool {
-        // Most failures need no look at the routes.
+        // Most failures do not need a check of the routes.
         guard failure.isRetryable, failure.httpStatus == nil else { return false }
         let ways = ways(download.peers, hasDefaultRoute())
         guard OfflinePolicy.isOffline(failure, ways) else { return false }
@@ -36,7 +37,7 @@ extension DownloadEngine {
         addOfflineTimer(download)
         if networkWatch == nil {
             networkWatch = NetworkWatch()
-            // It may have come back before it was watched.
+            // It may have returned before the watch began.
             scheduleNetworkLook()
         }
         return true
@@ -52,7 +53,7 @@ extension DownloadEngine {
         timers.add(.offline(id: download.id, generation: download.generation), due: now + milliseconds * 1_000_000)
     }
 
-    /// Sees whether the network changed or the system was suspended since the last turn.
+    /// Checks whether the network changed or the system was suspended since the last turn.
     func takeNetworkNews() {
         let suspended = suspendedNanoseconds()
         let wasSuspended =
@@ -90,7 +91,7 @@ extension DownloadEngine {
         OfflinePolicy.mayTry(ways(wait.peers, hasDefaultRoute), before: wait.ways, isDue: isDue)
     }
 
-    /// The time of a waiting download has come, whether or not anybody told of the network.
+    /// A waiting download is due, even if no change of the network was reported.
     func lookAtOffline(id: String, generation: UInt64) {
         guard let download = downloads[id], download.generation == generation, let wait = offline[id] else { return }
         if mayTry(wait, hasDefaultRoute(), isDue: true) { return goOnline(id) }
@@ -105,7 +106,7 @@ extension DownloadEngine {
         if offline.isEmpty { networkWatch = nil }
     }
 
-    /// How old idle connections may be: those from before the network's return may be dead without a sign.
+    /// How old idle connections may be: older ones than the network's return may be dead without notice.
     func maxIdleSeconds() -> Int {
         guard let networkReturnedAt else { return TransferRequest.maxIdleSecondsDefault }
         let seconds = (now - networkReturnedAt) / 1_000_000_000

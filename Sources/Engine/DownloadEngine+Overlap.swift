@@ -4,30 +4,31 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// Bytes of a body that are held already, on their way to be compared with them.  Isolation: the engine.
+/// Bytes of a body that were already received, for comparison with the stored ones.  Isolation: the engine.
 struct OverlapComparison {
     let plan: BodyPlan
     let head: ResponseHead
-    /// What the file holds there; nil until it has been read.
+    /// The stored bytes; nil until they have been read.
     var heldBytes: [UInt8]?
 }
 
-/// A body that nothing is forgotten for before so much of it has come.  Isolation: the engine.
+/// A body for which stored bytes are discarded only once this much of it is received.  Isolation: the engine.
 struct AwaitedBody {
     let plan: BodyPlan
     let head: ResponseHead
 }
 
-/// Where nothing but the bytes themselves can tell that the server's file is still the one that part of is held: the end of
-/// what is held is fetched again, and compared with the file before anything of the body is taken.
+/// If only the bytes themselves can show that the server's file is still the same, the end of the stored bytes is
+/// downloaded again and compared with the file before the body is accepted.
 extension DownloadEngine {
-    /// Reads what the body must begin with; the body waits in the transfer's buffer, which it fits into.
+    /// Reads the bytes with which the body must begin; meanwhile the body waits in the transfer's buffer, which is
+    /// large enough.
     func beginComparing(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ head: ResponseHead) {
         guard let file = download.partial.file,
             let range = ByteRange(plan.firstOffset, plan.firstOffset + plan.overlapByteCount)
         else { return overlapDiffers(download, exchange) }
         exchange.comparison = OverlapComparison(plan: plan, head: head)
-        // Behind the writes that are on their way to the same place.
+        // After the writes that are on the way to the same place.
         submit(.read(file, range)) { [self] outcome in
             guard download.exchange === exchange, exchange.comparison != nil else { return }
             switch outcome {
@@ -35,18 +36,18 @@ extension DownloadEngine {
                 exchange.comparison?.heldBytes = bytes
                 compareOverlap(download, exchange)
             case .failed(let error): diskFailed(download, error)
-            default: note(.error, "unexpected answer to a read", download)
+            default: note(.error, "unexpected result of a read", download)
             }
         }
     }
 
-    /// Decides once both sides are there.
+    /// Decides once both sides are available.
     func compareOverlap(_ download: Download, _ exchange: Exchange) {
         guard let comparison = exchange.comparison, let heldBytes = comparison.heldBytes else { return }
         let plan = comparison.plan
         guard heldBytes.count == Int(plan.overlapByteCount) else { return overlapDiffers(download, exchange) }
         if exchange.transfer.bufferedByteCount < heldBytes.count {
-            // Too little has come: either more will, or the transfer fails as any other.
+            // Not enough received yet: either more follows, or the transfer fails like any other.
             if exchange.transfer.isFinished { exchange.comparison = nil }
             return exchange.transfer.isFinished ? endEarly(download, exchange) : supplyBuffers(download)
         }
@@ -59,7 +60,7 @@ extension DownloadEngine {
         goOn(download, exchange)
     }
 
-    /// Takes the body once so much of it has come; one that ends before leaves everything as it was.
+    /// Accepts the body once enough of it is received; if it ends before, nothing has changed.
     func awaitBody(_ download: Download, _ exchange: Exchange) {
         guard let awaited = exchange.awaited else { return }
         if Int64(exchange.transfer.bufferedByteCount) < awaited.plan.awaitedByteCount {

@@ -3,7 +3,7 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// The partial file itself: making it, giving it its name, letting it go.
+/// The partial file: creating, naming, closing.
 extension DownloadEngine {
     func createPartial(_ download: Download) {
         guard let path = download.record.partialPath else { return }
@@ -16,7 +16,7 @@ extension DownloadEngine {
         }
     }
 
-    /// The whole body sits in one buffer, or is empty: the file is made and written in one go.
+    /// The whole body is in one buffer, or is empty: the file is created and written in one job.
     func writeWhole(_ download: Download) {
         guard let path = download.record.partialPath else { return }
         let token = download.partial.beginOpening()
@@ -29,7 +29,7 @@ extension DownloadEngine {
         let job = FileJob.writeSmall(path: path, buffer, replacesOrphan: download.mayHaveOrphan)
         submit(job, volume: download.volume) { [self] outcome in
             item?.exchange.bufferCount -= 1
-            // A new attempt has un-counted the bytes meanwhile.
+            // A new attempt has discarded the bytes meanwhile.
             if attempt != download.record.attempt { return discardStray(download, token, outcome) }
             countingLosses(of: download) {
                 download.partial.wholeByteCountOnItsWay = 0
@@ -49,18 +49,18 @@ extension DownloadEngine {
             hold(download, opened.file)
             if isWhole || opened.file.reservedByteCount > 0 { volumeTookBytes(opened.file.directoryVolume) }
             if isWhole {
-                // What follows is the finish, which commits before the name is given.
+                // The next step is the finish, which commits before the rename.
                 download.partial.stage = .ready
                 markDirty(download)
             } else {
                 commitBeforeWriting(download)
             }
         case .failed(let error) where error.reason == .exists:
-            // The bytes of a whole body went with its buffer: they are asked for again.
+            // A whole body is lost with its buffer: it is requested again.
             if isWhole { download.bodyEnd = nil }
             partialNameTaken(download, mustAskAgain: isWhole)
         case .failed(let error): diskFailed(download, error)
-        default: note(.error, "unexpected answer to making a file", download)
+        default: note(.error, "unexpected result of creating a file", download)
         }
         quieted(download)
         bodyProgressed(download)
@@ -74,7 +74,7 @@ extension DownloadEngine {
         download.volume = file.directoryVolume
     }
 
-    /// The record names the new file: now it may be seen under its name, and then written to.
+    /// The record contains the new file: now it gets its name, and can then be written to.
     func giveName(_ download: Download, _ file: OpenFile) {
         guard let path = download.record.partialPath else { return }
         submit(.name(file, path: path)) { [self] outcome in
@@ -85,16 +85,16 @@ extension DownloadEngine {
             case .failed(let error):
                 if error.reason == .exists, takeNextPartialName(download) { return commitBeforeWriting(download) }
                 diskFailed(download, error)
-            default: note(.error, "unexpected answer to naming a file", download)
+            default: note(.error, "unexpected result of naming a file", download)
             }
             quieted(download)
         }
     }
 
-    /// The partial's name is taken: takes the next one, recorded before it is used.
+    /// The name for the partial is taken: uses the next one, which is recorded first.
     private func partialNameTaken(_ download: Download, mustAskAgain: Bool) {
         guard takeNextPartialName(download) else {
-            let message = "every name for the partial file is taken"
+            let message = "all names for the partial file are in use"
             return fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false))
         }
         let generation = download.generation
@@ -104,7 +104,7 @@ extension DownloadEngine {
         }
     }
 
-    /// A file that is not ours has the partial's name: takes the next; false when that was the last.
+    /// A file that is not ours has the name of the partial: chooses the next; false if there is none left.
     @discardableResult
     func takeNextPartialName(_ download: Download) -> Bool {
         guard let path = download.record.path, download.partialNumber < Self.maxNumber else { return false }
@@ -113,7 +113,7 @@ extension DownloadEngine {
         return true
     }
 
-    /// A file that was made for a download that has moved on meanwhile.
+    /// A file that was created for a download that has changed meanwhile.
     private func discardStray(_ download: Download, _ token: UInt64, _ outcome: FileOutcome) {
         if token == download.partial.openingToken { download.partial.stage = .closed }
         if case .opened(let opened) = outcome {
@@ -126,9 +126,9 @@ extension DownloadEngine {
         bodyProgressed(download)
     }
 
-    // MARK: - Letting it go
+    // MARK: - Closing
 
-    /// Closes the file; what is queued for it is written first. What is written stays claimed, to be checked on opening.
+    /// Closes the file after its queued writes. The written bytes stay recorded, to be checked on the next opening.
     func closeFile(_ download: Download) {
         guard let file = download.partial.file else { return }
         download.record.written = progressRecord(download, download.partial.written)
@@ -141,7 +141,7 @@ extension DownloadEngine {
         download.partial.claimed = written
     }
 
-    /// A file that holds something outlives its descriptor.
+    /// Gives an unnamed file with content its name before it is closed.
     func keepName(_ download: Download, then body: @escaping () -> Void = {}) {
         guard let file = download.partial.file, !file.isNamed, !download.partial.written.isEmpty,
             let path = download.record.partialPath
@@ -149,7 +149,7 @@ extension DownloadEngine {
         submit(.name(file, path: path)) { _ in body() }
     }
 
-    /// Closes a file; `afterClosing` tells when that is done.
+    /// Closes a file; `afterClosing` runs when that is done.
     func close(_ file: OpenFile) {
         let identity = file.identity
         closing[identity] = closing[identity] ?? []
@@ -158,16 +158,16 @@ extension DownloadEngine {
         }
     }
 
-    /// Runs a body when no file of that identity is being closed any more: before, its lock would be in the way.
+    /// Runs a body when no file of this identity is being closed; until then its lock would be in the way.
     func afterClosing(_ identity: FileIdentity?, _ body: @escaping () -> Void) {
         guard let identity, closing[identity] != nil else { return body() }
         closing[identity]?.append(body)
     }
 
-    /// Lets go of an open file whose bytes are of no use; the next bytes go into a new one.
+    /// Discards an open file whose bytes are useless; the next bytes are written to a new file.
     ///
-    /// Never the same file again: whoever knows what it held, by its identity, must not take other bytes for that. The
-    /// record, which counts nothing any more, is committed first.
+    /// The same file is never used again: whoever knows its content by its identity must not find other bytes there.
+    /// The record, which counts none of its bytes any more, is committed first.
     func discardFile(_ download: Download) {
         guard let file = download.partial.file else { return }
         closeFile(download)
@@ -193,13 +193,13 @@ extension DownloadEngine {
         }
     }
 
-    /// Closes the file and gives its slot back.
+    /// Closes the file and releases its slot.
     func releaseFile(_ download: Download) {
         closeFile(download)
         returnSlot(download)
     }
 
-    /// Gives the slot back of a download that is over, once no write of it can still put its mark there.
+    /// Releases the slot of a final download, once no write can still store its mark there.
     func returnSlot(_ download: Download) {
         guard download.partial.writesInFlight == 0, let slot = download.partial.slot else { return }
         slots.giveBack(slot)

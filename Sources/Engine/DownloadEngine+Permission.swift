@@ -2,7 +2,7 @@ internal import Core
 internal import Files
 internal import Store
 
-/// With roots: records of files that lie elsewhere are left as they are, whether their paths or links say so.
+/// With `--root`: records of files outside are not touched, whether their paths or links lead there.
 extension DownloadEngine {
     /// Refuses a record of a file that this process may not touch.
     func permit(
@@ -20,9 +20,9 @@ extension DownloadEngine {
         }
     }
 
-    /// Takes over, page by page, all that pass and whose files lie where files may lie.
+    /// Takes over, page by page, all downloads that pass and whose files are where files may be.
     ///
-    /// - Parameter body: is called for each page, and once more at the end.
+    /// - Parameter body: called for each page, and once more at the end.
     func adoptAll(_ filter: AdoptionFilter, then body: @escaping (Adoption) -> Void) {
         submit(.adoptAll(filter)) { [self] outcome in
             switch outcome {
@@ -31,7 +31,7 @@ extension DownloadEngine {
                 if isComplete { body(.end(nil)) } else { adoptAll(filter, then: body) }
             case .unknownDirectories(let directories):
                 locate(directories) { [self] look in
-                    // Who cannot be asked is left out too.
+                    // Directories that cannot be checked are left out too.
                     if let trouble = look.trouble { note(.warn, trouble, nil) }
                     var filter = filter
                     for directory in directories {
@@ -45,7 +45,7 @@ extension DownloadEngine {
         }
     }
 
-    /// Looks, on a file worker, where these directories lie.
+    /// Finds out with a file worker where these directories are.
     private func locate(_ directories: Set<String>, then body: @escaping (LookForRoots) -> Void) {
         let hung = directories.intersection(hungDirectories)
         let asked = directories.subtracting(hung)
@@ -60,10 +60,10 @@ extension DownloadEngine {
             switch outcome {
             case .located(let outside): once(LookForRoots(outside: outside, inside: asked.subtracting(outside)))
             case .failed(let error): once(LookForRoots(trouble: error.downloadFailure.message))
-            default: once(LookForRoots(trouble: "unexpected answer to a look at directories"))
+            default: once(LookForRoots(trouble: "unexpected result of checking directories"))
             }
         }
-        // A disk that hangs must not hold up the requests behind this one for ever.
+        // A disk that hangs must not block later requests for ever.
         timers.add(
             .run { [self] in
                 guard once.isPending else { return }
@@ -73,18 +73,18 @@ extension DownloadEngine {
     }
 }
 
-/// What comes of taking over all.
+/// The result of taking over downloads.
 enum Adoption {
     case page([LoadedRecord])
-    /// With what the store could not do.
+    /// With the error of the store, if any.
     case end(StoreError?)
 }
 
-/// Where directories were found to lie; those in neither set could not be looked at.
+/// Where directories were found to be; those in neither set could not be checked.
 private struct LookForRoots {
     var outside: Set<String> = []
     var inside: Set<String> = []
-    /// Why some could not be.
+    /// Why some could not be checked.
     var trouble: String?
 
     static func trouble(_ directory: String) -> String { "the disk of \(directory) does not answer" }

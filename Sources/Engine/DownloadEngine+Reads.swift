@@ -4,7 +4,7 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// Questions: they change nothing, wait for no commit, and see all that was requested before them.
+/// Queries: they change nothing, wait for no commit, and see all changes that were requested before them.
 extension DownloadEngine {
     package func get(id: String, reply: @escaping Reply<DownloadSnapshot>) {
         pipeline.append(
@@ -21,7 +21,7 @@ extension DownloadEngine {
         case .loaded(let loaded): .success(loaded)
         case .notFound: .failure(.downloadNotFound(id: id))
         case .failed(let error): .failure(.storageFailure(message: error.message))
-        default: .failure(.internalError(message: "unexpected answer to a look-up"))
+        default: .failure(.internalError(message: "unexpected result of a lookup"))
         }
     }
 
@@ -35,7 +35,7 @@ extension DownloadEngine {
                     limit: request.limit,
                     cursor: request.cursor
                 )
-                // A page takes a hundred records: one at a time.
+                // A page may read a hundred records, so pages are read one at a time.
                 pipeline.block()
                 submit(.list(query)) { [self] outcome in
                     defer {
@@ -47,7 +47,7 @@ extension DownloadEngine {
                     case .cursorExpired: reply(.failure(.cursorExpired))
                     case .invalidCursor: reply(.failure(.invalidCursor))
                     case .failed(let error): reply(.failure(.storageFailure(message: error.message)))
-                    default: reply(.failure(.internalError(message: "unexpected answer to a list")))
+                    default: reply(.failure(.internalError(message: "unexpected result of a list")))
                     }
                 }
             })
@@ -113,36 +113,36 @@ extension DownloadEngine {
         )
     }
 
-    /// Calls back when every request before it has been answered: keeps refusals in the order of the requests.
+    /// Calls back when every earlier request was answered: keeps refusals in the order of the requests.
     package func afterEarlierRequests(_ body: @escaping () -> Void) {
         pipeline.append(.run { [self] in answer(body) })
     }
 
     // MARK: - Snapshots
 
-    /// One of this process's own downloads that is not over, or whose end is being told; nil for any other.
+    /// A download of this process that is not final, or whose end is being reported; nil for any other.
     package func snapshot(id: String) -> DownloadSnapshot? {
         downloads[id].map { durableSnapshot(of: $0, isTold: false) }
     }
 
-    /// The client has been told what `snapshot` gave: nothing that still waits for its commit may tell it of less.
+    /// The client was sent this snapshot: no queued snapshot may report a lower count.
     package func noteTold(_ snapshot: DownloadSnapshot) {
         var told = snapshot
         downloads[snapshot.id]?.tell(&told)
     }
 
-    /// The ids of all downloads that the engine holds now.
+    /// The ids of all downloads in memory.
     package var heldIDs: [String] { Array(downloads.keys) }
 
-    /// The ids of downloads whose byte counts or speed moved since the last call.
+    /// The ids of downloads whose byte counts or speed changed since the last call.
     package func takeAdvancedIDs() -> [String] {
-        // One that has stopped meanwhile was told of by its event, and has no progress any more.
+        // A download that has stopped was reported by its event, and has no progress any more.
         let ids = advancedIDs.filter { downloads[$0]?.record.state == .active }
         advancedIDs.removeAll(keepingCapacity: true)
         return Array(ids)
     }
 
-    /// For an answer that has waited for its commit: with the revision that it got, and no end that could not be saved.
+    /// For an answer that waited for its commit: adds its revision, and hides an end that could not be saved.
     func asCommitted(_ snapshot: DownloadSnapshot) -> DownloadSnapshot {
         guard let download = downloads[snapshot.id] else { return snapshot }
         var snapshot = snapshot
@@ -152,7 +152,7 @@ extension DownloadEngine {
         return snapshot
     }
 
-    /// For whoever asks now: complete only when the client has been told so, which waits for the record.
+    /// For a request now: complete only if that was reported to the client, after the record was saved.
     private func durableSnapshot(of download: Download, isTold: Bool = true) -> DownloadSnapshot {
         var snapshot = snapshot(of: download)
         if isTold { download.tell(&snapshot) }
@@ -160,7 +160,7 @@ extension DownloadEngine {
         return snapshot
     }
 
-    /// It would be told as complete, and after a crash it might not be so.
+    /// It would be reported as complete, and after a crash it might not be.
     private func hideCompletion(_ snapshot: inout DownloadSnapshot) {
         guard snapshot.state == .completed else { return }
         snapshot.state = .active
@@ -169,13 +169,13 @@ extension DownloadEngine {
         snapshot.completedAtUnixMilliseconds = nil
     }
 
-    /// As it is now, saved or not.
+    /// The current state, saved or not.
     func snapshot(of download: Download) -> DownloadSnapshot {
         let record = download.record
         var snapshot = snapshot(of: record, owner: record.owner == nil || record.state.isFinal ? .none : .self)
         snapshot.phase = download.phase
         snapshot.transferredByteCount = download.transferredByteCount
-        // This run may have learnt more than the record tells.
+        // This run may know more than the record.
         snapshot.isResumable = download.isResumable
         snapshot.connections = download.exchange == nil ? 0 : 1
         if record.state != .completed {
@@ -195,7 +195,7 @@ extension DownloadEngine {
         return snapshot
     }
 
-    /// A download that this process does not hold, as the store has it.
+    /// A download that this process does not own, from its stored record.
     func snapshot(of loaded: LoadedRecord) -> DownloadSnapshot {
         let owner: Ownership =
             switch loaded.ownership {
@@ -245,7 +245,7 @@ extension DownloadEngine {
         )
     }
 
-    /// Whether an interruption would cost only what is on its way; nil until a response told.
+    /// Whether an interruption would cost only the bytes on the way; nil until a response was received.
     private func isResumable(_ record: DownloadRecord) -> Bool? {
         guard let entity = record.entity else { return nil }
         let plan = ResumePlanner.plan(
@@ -258,7 +258,7 @@ extension DownloadEngine {
         return true
     }
 
-    /// What the record says is there; believed only once the partial has been opened.
+    /// The bytes according to the record; trusted only once the partial has been opened.
     func claimedRanges(_ record: DownloadRecord) -> ByteRangeSet {
         guard let identity = record.partial else { return ByteRangeSet() }
         return record.trustedRanges(bootID: bootID, mountID: record.written?.mountID, partial: identity)

@@ -3,12 +3,12 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// `remove`: what is over is forgotten, and what it would leave behind is deleted.
+/// `remove`: deletes the record of a final download, and the files that would be left.
 extension DownloadEngine {
-    /// Forgets a download in a final state.
+    /// Removes a download in a final state.
     ///
-    /// - Parameter deletesFile: removes the finished file too, if it still is the one that the record knows.
-    /// The answer is followed by `downloadRemoved`.
+    /// - Parameter deletesFile: also deletes the finished file, if it is still the one in the record. `downloadRemoved`
+    ///   is called after the answer.
     package func remove(id: String, deletesFile: Bool, reply: @escaping Reply<Void>) {
         pipeline.append(
             .run { [self] in
@@ -17,7 +17,7 @@ extension DownloadEngine {
                     let error = EngineError.invalidState(id: id, state: held.record.state, command: .remove)
                     return answer { reply(.failure(error)) }
                 }
-                // The store may not know its end yet.
+                // The store may not have its end yet.
                 if downloads[id]?.isUnsaved == true { retryCommit() }
                 pipeline.block()
                 removeFinal(id, deletesFile: deletesFile) { [self] result in
@@ -29,7 +29,7 @@ extension DownloadEngine {
             })
     }
 
-    /// The file first: what a kill leaves in between is a record, which can be removed again.
+    /// The file is deleted first: after a kill in between there is still a record, which can be removed again.
     private func removeFinal(
         _ id: String, deletesFile: Bool, then body: @escaping (Result<Int64, EngineError>) -> Void
     ) {
@@ -82,11 +82,11 @@ extension DownloadEngine {
         case .failed(let error):
             submit(.release(id: id)) { _ in }
             body(.failure(.storageFailure(message: error.message)))
-        default: body(.failure(.internalError(message: "unexpected answer to a removal")))
+        default: body(.failure(.internalError(message: "unexpected result of a removal")))
         }
     }
 
-    /// What removes what a forgotten download would leave; nil when there is nothing.
+    /// The job that deletes the files of a removed download; nil if there are none.
     private func removalJob(_ record: DownloadRecord, deletesFile: Bool) -> FileJob? {
         if record.state == .completed {
             guard deletesFile, let path = record.path, let finished = record.finished else { return nil }
@@ -96,14 +96,14 @@ extension DownloadEngine {
         return .discard(path: path, identity: identity)
     }
 
-    /// Does a job, and calls back when it is done; when it takes long, before.
+    /// Runs a job and calls back when it is done, or before that if it takes long.
     ///
-    /// - Parameter body: gets the path that may not be touched, if that is why nothing was done.
+    /// - Parameter body: receives the path that may not be touched, if that is why nothing was done.
     private func run(_ job: FileJob, limitNanoseconds: Int64, then body: @escaping (String?) -> Void) {
         let once = OneCall<String?> { body($0) }
         submit(job) { [self] outcome in
             guard case .failed(let error) = outcome else { return once(nil) }
-            // The record is gone: nobody tries again.
+            // The record is deleted: nobody tries again.
             note(.warn, error.downloadFailure.message, nil)
             once(error.reason == .outsideRoots ? error.path : nil)
         }

@@ -3,22 +3,22 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// Opening the partial of an earlier run again, and what of it may be counted on.
+/// Opening the partial of an earlier run, and which of its bytes can be trusted.
 extension DownloadEngine {
-    /// The names that a partial of that destination may have, in order of preference.
+    /// The names that a partial of this destination may have, in order of preference.
     func partialNames(_ path: String) -> [String] {
         [path + FileName.partialSuffix] + (2...Self.maxNumber).map { "\(path).\($0)\(FileName.partialSuffix)" }
     }
 
-    /// Opens the partial of an earlier run and finds out which of its bytes may be counted on; then connects.
+    /// Opens the partial of an earlier run and finds out which of its bytes can be trusted; then connects.
     func openPartial(_ download: Download) {
         guard let name = download.record.partialPath else { return connect(download) }
-        // One that was taken over may have been renamed without the record knowing.
+        // A partial that was taken over may have been renamed before the record was saved.
         let others = download.record.path.map { partialNames($0).prefix(2).filter { $0 != name } } ?? []
         openPartial(download, named: [name] + others)
     }
 
-    /// - Parameter missing: why the record's own name led nowhere.
+    /// - Parameter missing: the error for the name in the record.
     private func openPartial(_ download: Download, named names: [String], missing: FileError? = nil) {
         let token = download.partial.beginOpening()
         let generation = download.generation
@@ -52,7 +52,7 @@ extension DownloadEngine {
         case .opened(let opened):
             let trusted = trustedRanges(download, opened)
             let isLess = trusted != download.partial.claimed
-            // What was claimed counts until the file is held.
+            // Until the file is open, the recorded bytes count.
             countingLosses(of: download) {
                 hold(download, opened.file)
                 download.record.partialPath = opened.file.path
@@ -80,11 +80,11 @@ extension DownloadEngine {
             takeNextPartialName(download)
             losePartial(download, .partialDamaged)
         case .failed(let error): diskFailed(download, error)
-        default: note(.error, "unexpected answer to opening a file", download)
+        default: note(.error, "unexpected result of opening a file", download)
         }
     }
 
-    /// Reserves what an earlier run could not, or another disk has not, before a byte is asked for.
+    /// Reserves space that an earlier run could not, or that another disk does not have, before any byte is requested.
     private func reserveRoom(_ download: Download, _ file: OpenFile) {
         guard let total = download.record.entity?.totalByteCount, total > 0 else { return connect(download) }
         let generation = download.generation
@@ -101,13 +101,13 @@ extension DownloadEngine {
             opened.pendingError == nil
             ? download.record.trustedRanges(bootID: bootID, mountID: file.mountID, partial: file.identity)
             : download.record.durable
-        // Who has punched a hole into it may have done more.
+        // A program that punched a hole into it may have changed more.
         let wholeByteCount = min(ranges.contiguousByteCount, opened.byteCount)
         if let end = opened.writtenEnd, end < wholeByteCount { return ByteRangeSet() }
         return ranges.clipped(to: opened.byteCount)
     }
 
-    /// The partial is missing: alone, or with the directory it was in, which may be on a disk that comes back.
+    /// The partial is missing: alone, or with its directory, which may be on a disk that is mounted again later.
     private func lookForDirectory(_ download: Download, _ error: FileError) {
         let (directory, _) = split(.file(path: error.path))
         let generation = download.generation

@@ -3,11 +3,11 @@ internal import Curl
 internal import Platform
 internal import Store
 
-/// From the queue to a request on its way: whose turn it is, what is asked for, and where.
+/// From the queue to a sent request: which download is next, what is requested, and from where.
 extension DownloadEngine {
     package static let userAgent = "towline/1.0"
 
-    /// Starts what the queue lets start.
+    /// Starts the downloads that the queue allows.
     func admitQueued() {
         isAdmissionCut = false
         guard !isSuspended else { return }
@@ -23,13 +23,13 @@ extension DownloadEngine {
         }
     }
 
-    /// Puts a download at the end of the queue, as of now, or back to a place that it had.
+    /// Puts a download at the end of the queue, or back at an earlier place.
     func enqueue(_ download: Download, place: Int64? = nil) {
         let host = download.source.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? ""
         queue.add(download.id, host: host, priority: download.record.priority, place: place)
     }
 
-    /// It has a slot: goes to work.
+    /// It has a slot: begins its work.
     func begin(_ download: Download) {
         change(download, to: .active, phase: .connecting)
         download.quirks = RangeQuirks()
@@ -42,7 +42,7 @@ extension DownloadEngine {
         examineExisting(download)
     }
 
-    /// Opens what is held, or connects at once when nothing is.
+    /// Opens the partial if there is one, else connects at once.
     func openOrConnect(_ download: Download) {
         if download.partial.file == nil, download.record.partial != nil {
             openPartial(download)
@@ -51,14 +51,14 @@ extension DownloadEngine {
         }
     }
 
-    /// Asks for what is missing, at the original URL: a redirect's target may have expired.
+    /// Requests the missing bytes from the original URL, because a redirect's target may have expired.
     ///
-    /// - Parameter isNextPart: the server sends the file in parts: no phase is told of for each.
+    /// - Parameter isNextPart: the server sends the file in parts: no phases are reported for each.
     func connect(_ download: Download, isNextPart: Bool = false) {
-        // The process is ending: what is there is kept, nothing more is asked for.
+        // The process is ending: received bytes are kept, nothing more is requested.
         guard !isSuspended else { return }
-        // Bytes of the last response that are not in the file yet belong to what is held: what they leave is asked for, and
-        // no other version may overtake them.
+        // Bytes of the last response may not be written yet. They are part of the received bytes, and only the bytes
+        // after them are requested; no other version may overtake them.
         guard download.partial.isQuiet || (download.partial.gathered.isEmpty && download.partial.stage == .ready) else {
             let generation = download.generation
             return whenQuiet(download) { [self] in
@@ -95,7 +95,7 @@ extension DownloadEngine {
         send(download, to: source, userInfo: download.userInfo, headers: download.headers, hopCount: 0, asked: asked)
     }
 
-    /// Makes one request of a chain and hands it to libcurl.
+    /// Makes one request of a chain and passes it to libcurl.
     func send(
         _ download: Download,
         to url: ParsedURL,
@@ -104,7 +104,7 @@ extension DownloadEngine {
         hopCount: Int,
         asked: RangeRequest?
     ) {
-        // A redirect is followed: what ended was one request of the attempt.
+        // After a redirect: the request that ended was not the last one of the attempt.
         download.trail.updateAttempt { $0.endedAtUnixMilliseconds = nil }
         let tag = nextTransferTag
         nextTransferTag += 1
@@ -133,16 +133,16 @@ extension DownloadEngine {
             supplyBuffers(download)
             startTicking()
         } catch {
-            let failure = DownloadFailure(.internal, "libcurl cannot begin: \(error.detail)", isRetryable: true)
+            let failure = DownloadFailure(.internal, "libcurl cannot start: \(error.detail)", isRetryable: true)
             attemptFailed(download, failure)
         }
     }
 
-    /// What tells whether a compressed body is the file: all the names that it has, or will have.
+    /// The names that show whether a compressed body is the file itself: all that the file has, or will have.
     private func codingEvidence(_ download: Download, _ url: ParsedURL, hopCount: Int) -> ContentCoding.Evidence {
         if hopCount == 0 { download.chainNames.removeAll() }
         download.chainNames.append(FileName.suggested(given: nil, urlPath: url.path))
-        // What an earlier answer called it holds for a new URL too.
+        // The name from an earlier response is valid for a new URL too.
         let names = download.chainNames + [download.record.path, download.record.suggestedFileName].compactMap(\.self)
         return ContentCoding.Evidence(names: names, keepsCoding: download.keepsCoding)
     }
@@ -159,7 +159,7 @@ extension DownloadEngine {
         return fields
     }
 
-    /// What libcurl reads at once: much for few transfers, little for many.
+    /// How much libcurl reads at once: much for few transfers, little for many.
     private func receiveBufferByteCount() -> Int {
         let share = (8 << 20) / max(1, queue.activeCount)
         return min(max(share, 64 << 10), BufferPool.maxReceiveBufferByteCount)
@@ -176,7 +176,7 @@ extension DownloadEngine {
             )
             switch decision {
             case .follow(let headers):
-                // Credentials stay with the origin they were given for, and do not come back to it from another.
+                // Credentials are sent only to their origin, and not even there after a redirect from another one.
                 let isSameOrigin = target.origin == exchange.url.origin
                 send(
                     download,

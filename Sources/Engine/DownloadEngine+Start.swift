@@ -4,12 +4,12 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// `start`: look at the destination, let the store decide, begin.
+/// `start`: checks the destination, lets the store decide, begins.
 extension DownloadEngine {
     /// Starts a download, or finds the one that a repeated request means; answers when its record is durable.
     ///
-    /// The destination is looked at first (on a file worker); then one transaction decides whether the request makes a
-    /// record, finds one, takes an interrupted one over, or conflicts.
+    /// The destination is checked first (by a file worker). Then one transaction decides whether the request makes a
+    /// record, finds one, takes over an interrupted one, or conflicts.
     package func start(_ request: StartRequest, reply: @escaping Reply<StartAnswer>) {
         pipeline.append(.start { [self] in beginStart(request, reply) })
     }
@@ -25,10 +25,10 @@ extension DownloadEngine {
         inspect(run, mayAsk: true)
     }
 
-    /// How long a look at a destination may take; disks that spin up need some seconds.
+    /// How long the check of a destination may take; disks that spin up need some seconds.
     static let lookLimitNanoseconds: Int64 = 10_000_000_000
 
-    /// - Parameter mayAsk: false once a process that has the download has been asked for it.
+    /// - Parameter mayAsk: false once the process that owns the download was asked for it.
     private func inspect(_ run: StartRun, mayAsk: Bool) {
         let (directory, name) = split(run.path.map { .file(path: $0) } ?? run.request.destination)
         let partialName = name.map { $0 + FileName.partialSuffix }
@@ -39,12 +39,12 @@ extension DownloadEngine {
                 run.status = status
                 run.refusal = whyRefused(run.request, directory, status)
             case .failed(let error)? where error.reason == .outsideRoots:
-                // Nor may a download be touched that has its files there.
+                // A download with files there may not be touched either.
                 if let taken = run.taken { close(taken.file) }
                 return refuse(run, .outsideRoots(path: directory))
             case .failed(let error)?: run.refusal = EngineError(error, directory: directory)
             case nil: run.refusal = .storageFailure(message: "the disk of \(directory) does not answer")
-            default: run.refusal = .storageFailure(message: "the destination could not be looked at")
+            default: run.refusal = .storageFailure(message: "the destination could not be checked")
             }
             takePartial(run) { [self] in decide(run, mayAsk: mayAsk) }
         }
@@ -52,7 +52,7 @@ extension DownloadEngine {
             directory: directory, name: name, partialName: partialName,
             createsDirectories: run.request.options.createsDirectories)
         submit(look) { goOn($0) }
-        // A disk that hangs must not hold up the requests behind this one for ever.
+        // A disk that hangs must not block later requests for ever.
         timers.add(.run { goOn(nil) }, due: now + Self.lookLimitNanoseconds)
     }
 
@@ -61,14 +61,15 @@ extension DownloadEngine {
         addHeld(run, to: &record)
         var candidate = StartCandidate(
             record: record, isIDGiven: run.request.id != nil, givenURL: run.request.url)
-        // A destination that is of no use now may still belong to a download that the request means.
+        // Even if the destination cannot be used now, the request may mean an existing download there.
         candidate.mayInsert = run.refusal == nil
         submit(.start(candidate)) { [self] outcome in
             if case .started(.destinationConflict) = outcome, takeNextName(run, mayAsk: mayAsk) { return }
             guard mayAsk, case .started(.ownedElsewhere(let loaded)) = outcome else {
                 return movePartial(run, outcome) { [self] outcome in end(run, outcome) }
             }
-            // If its process goes on without a host, it is ours for the asking; else the record is the answer.
+            // If its process continues without a host, it releases the download on request; otherwise this is the
+            // answer.
             askForHandover(loaded.record.id) { [self] isFree in
                 if isFree { return inspect(run, mayAsk: false) }
                 movePartial(run, outcome) { [self] outcome in end(run, outcome) }
@@ -76,7 +77,7 @@ extension DownloadEngine {
         }
     }
 
-    /// `ifExists: rename`, and another download holds the name: looks at the next; false when there is none to be had.
+    /// `ifExists: rename`, and another download uses the name: tries the next; false if there is none left.
     private func takeNextName(_ run: StartRun, mayAsk: Bool) -> Bool {
         let request = run.request
         guard request.options.ifExists == .rename, request.resumeData == nil, run.number < Self.maxNumber,
@@ -100,7 +101,7 @@ extension DownloadEngine {
         pumpStarts()
     }
 
-    /// Answers starts whose turn it is.
+    /// Answers the starts that are next in order.
     private func pumpStarts() {
         while let body = starts.popResolved() {
             pipeline.startEnded()
@@ -109,7 +110,7 @@ extension DownloadEngine {
         pumpPipeline()
     }
 
-    /// What stands in the way of a new download to that destination.
+    /// Why a new download to this destination is refused.
     private func whyRefused(_ request: StartRequest, _ directory: String, _ status: DestinationStatus) -> EngineError? {
         switch status.directory {
         case .missing, .notDirectory: return .directoryMissing(path: directory)
@@ -124,7 +125,7 @@ extension DownloadEngine {
         }
     }
 
-    /// The record that the request makes if nothing stands in its way.
+    /// The record that the request makes if nothing prevents it.
     private func newRecord(_ run: StartRun) -> DownloadRecord {
         let request = run.request
         var record = DownloadRecord(
@@ -153,7 +154,7 @@ extension DownloadEngine {
         return record
     }
 
-    /// 75 random bits in letters and digits; begins with a letter so that no shell takes it for an option or a number.
+    /// 75 random bits in letters and digits; begins with a letter, so that no shell takes it for an option or a number.
     private func newID() -> String {
         let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
         let letters = (0..<15).map { _ in alphabet[Int.random(in: 0..<32)] }
@@ -190,9 +191,9 @@ extension DownloadEngine {
             answer { reply(.failure(.destinationHeld(path: path, id: id))) }
         case .started(.outside(let path)): answer { reply(.failure(.outsideRoots(path: path))) }
         case .started(.absent):
-            answer { reply(.failure(run.refusal ?? .storageFailure(message: "the download was not recorded"))) }
+            answer { reply(.failure(run.refusal ?? .storageFailure(message: "the download was not stored"))) }
         case .failed(let error): answer { reply(.failure(.storageFailure(message: error.message))) }
-        default: answer { reply(.failure(.internalError(message: "unexpected answer to a start"))) }
+        default: answer { reply(.failure(.internalError(message: "unexpected result of a start"))) }
         }
     }
 
@@ -205,12 +206,12 @@ extension DownloadEngine {
         }
     }
 
-    /// Takes a record into this process's hands.
+    /// Makes this process the owner in memory.
     func hold(_ loaded: LoadedRecord) -> Download {
         if let held = downloads[loaded.record.id] { return held }
         var record = loaded.record
         record.owner = store.session.number
-        // The name is recorded first, what follows from it a moment later.
+        // Only the path is recorded first; the path of the partial follows from it.
         if record.partialPath == nil { record.partialPath = record.path.map { $0 + FileName.partialSuffix } }
         let download = Download(record: record, source: try? URLParser.parse(record.url))
         download.mayHaveOrphan = record.partial == nil
@@ -222,7 +223,7 @@ extension DownloadEngine {
         return download
     }
 
-    /// A destination's directory, and the name in it where one is given.
+    /// The directory of a destination, and the file name if one is given.
     func split(_ destination: StartRequest.Destination) -> (directory: String, name: String?) {
         switch destination {
         case .directory(let path): return (path, nil)
@@ -234,22 +235,22 @@ extension DownloadEngine {
     }
 }
 
-/// One `start` on its way.  Isolation: the engine.
+/// A `start` that is being processed.  Isolation: the engine.
 final class StartRun {
     let place: UInt64
     let request: StartRequest
     let reply: DownloadEngine.Reply<StartAnswer>
-    /// The URL without its userinfo, and that.
+    /// The URL without its userinfo, and the userinfo.
     var url = ""
     var userInfo: String?
-    /// The destination as it was found.
+    /// The result of checking the destination.
     var status: DestinationStatus?
-    /// Why no new download may go there.
+    /// Why no new download may be made there.
     var refusal: EngineError?
-    /// The numbered name that is tried where another download holds the one asked for, and its number.
+    /// The numbered name to try if another download uses the requested name, and its number.
     var path: String?
     var number = 0
-    /// The partial that the request brings, open and locked.
+    /// The partial of the resume data, open and locked.
     var taken: OpenedPartial?
 
     init(place: UInt64, request: StartRequest, reply: @escaping DownloadEngine.Reply<StartAnswer>) {
@@ -260,7 +261,7 @@ final class StartRun {
 }
 
 extension EngineError {
-    /// What a failed look at a destination means to who asked for it.
+    /// Translates the error of checking a destination.
     init(_ error: FileError, directory: String) {
         let failure = error.downloadFailure
         self =

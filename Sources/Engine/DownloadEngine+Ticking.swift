@@ -4,21 +4,21 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// What time brings: stalls noticed, checkpoints begun.
+/// Periodic work: finds stalled transfers, begins checkpoints.
 extension DownloadEngine {
-    /// A buffer leaves for the disk after this long even if it is not full.
+    /// A buffer is written after this time even if it is not full.
     static let flushAgeNanoseconds: Int64 = 1_000_000_000
     static let tickNanoseconds: Int64 = 250_000_000
-    /// A tick as late as this tells that the process did not run.
+    /// A tick that is this late shows that the process did not run.
     static let standstillNanoseconds: Int64 = 500_000_000
-    /// A checkpoint is due when both have passed since the last.
+    /// A checkpoint is due when both limits are exceeded since the last one.
     ///
-    /// Less than the 8 MiB and the 2 s that a power cut may cost: a tick may be 250 ms away, which is 1 MiB where 8 MiB take
-    /// 2 s, and of what has come less than 1 MiB is still on its way to the file.
+    /// They are lower than the 8 MiB and 2 s that a power cut may cost: the next tick may be 250 ms away, which is 1
+    /// MiB if 8 MiB take 2 s, and less than 1 MiB of the received bytes is still on the way to the file.
     static let checkpointByteCount: Int64 = 6 << 20
     static let checkpointNanoseconds: Int64 = 1_500_000_000
 
-    /// Keeps the tick going while anything is transferred.
+    /// Keeps the tick running while anything is transferred.
     func startTicking() {
         guard !isTicking else { return }
         isTicking = true
@@ -26,8 +26,8 @@ extension DownloadEngine {
         timers.add(.tick, due: tickDueAt)
     }
 
-    /// The process stood still (SIGSTOP, a debugger, a suspended virtual machine): what has come meanwhile is still to be
-    /// read, so that nobody's silence is counted for that time.
+    /// The process did not run (SIGSTOP, a debugger, a suspended virtual machine): bytes that arrived meanwhile are not
+    /// read yet, so this time must not count as a stall.
     private func forgiveStandstill() {
         let lateness = now - tickDueAt
         guard lateness >= Self.standstillNanoseconds else { return }
@@ -57,19 +57,19 @@ extension DownloadEngine {
         if !transferring.isEmpty { startTicking() }
     }
 
-    /// Ends a connected transfer that nothing has come from for too long; libcurl's own timer is late by seconds.
+    /// Ends a connected transfer that has received nothing for too long; libcurl's own timer is late by seconds.
     private func hasStalled(_ download: Download, _ exchange: Exchange) -> Bool {
         let limit = Timespan(milliseconds: download.options.stallTimeoutMilliseconds).nanoseconds
-        // One that waits for our buffers does not stall, and connecting has a limit of its own.
+        // A transfer that waits for our buffers does not stall, and connecting has its own limit.
         guard limit > 0, !exchange.transfer.isPaused, now - exchange.lastNewsAt >= limit,
             exchange.transfer.metrics.preTransferMicroseconds > 0
         else { return false }
-        let message = "no data came from \(exchange.url.host):\(exchange.url.port) for \(limit / 1_000_000) ms"
+        let message = "no data was received from \(exchange.url.host):\(exchange.url.port) for \(limit / 1_000_000) ms"
         attemptFailed(download, DownloadFailure(.stalled, message, isRetryable: true))
         return true
     }
 
-    /// Makes what is written durable, beside the flow: first the flush, then the record.
+    /// Makes the written bytes durable while the transfer continues: first the flush, then the record.
     func checkpoint(_ download: Download) {
         guard let file = download.partial.file, !download.partial.isCheckpointing else { return }
         let written = download.partial.written
@@ -83,7 +83,7 @@ extension DownloadEngine {
             switch outcome {
             case .synchronized: noteDurable(download, written)
             case .failed(let error): if download.partial.file === file { flushFailed(download, error) }
-            default: note(.error, "unexpected answer to a checkpoint", download)
+            default: note(.error, "unexpected result of a checkpoint", download)
             }
         }
     }
@@ -103,13 +103,13 @@ extension DownloadEngine {
         }
     }
 
-    /// A failed flush may have dropped any page since the last good one: only what was durable before counts.
+    /// A failed flush may have dropped any page since the last good one: only bytes that were durable before count.
     func flushFailed(_ download: Download, _ error: FileError) {
         countingLosses(of: download) {
             dropExchange(download)
             forget(download, keeping: download.partial.durable)
         }
-        // The session file must not go on claiming what may be gone.
+        // The session file must not claim bytes that may be lost.
         if let file = download.partial.file, let slot = download.partial.slot,
             let record = progressRecord(download, download.partial.durable)
         {

@@ -3,12 +3,12 @@ internal import Curl
 internal import Platform
 internal import Store
 
-/// What comes of a request: the head judged, the body moved on through the buffers.
+/// Responses: the head is checked, the body moves through the buffers.
 extension DownloadEngine {
-    /// How many origins are remembered for an oddity of theirs.
+    /// How many origins with unusual behavior are remembered.
     static let maxRememberedOrigins = 1_000
 
-    /// Lets libcurl work, then acts on what its callbacks recorded.
+    /// Lets libcurl work, then handles what its callbacks recorded.
     func runTransfers() {
         do throws(CurlError) {
             try session.perform()
@@ -27,19 +27,19 @@ extension DownloadEngine {
         if exchange.plan == nil, exchange.comparison == nil, exchange.awaited == nil, let head = transfer.head {
             judge(download, exchange, head)
         }
-        // The verdict may have dropped or replaced the exchange.
+        // The decision may have dropped or replaced the exchange.
         guard download.exchange === exchange else { return }
         if exchange.comparison != nil { return compareOverlap(download, exchange) }
         if exchange.awaited != nil { return awaitBody(download, exchange) }
         goOn(download, exchange)
     }
 
-    /// Moves what has come of a body on, or ends the exchange with it.
+    /// Passes on the received part of a body, or ends the exchange.
     func goOn(_ download: Download, _ exchange: Exchange) {
         let transfer = exchange.transfer
         if let plan = exchange.plan {
             advancedIDs.insert(download.id)
-            // First, since a body may end in the turn that it began in.
+            // Checked first, because a body may end in the turn in which it began.
             if isTooLarge(download, exchange) { return }
             if let outcome = transfer.outcome { return bodyEnded(download, exchange, plan, outcome) }
             collectFull(download, exchange)
@@ -57,7 +57,7 @@ extension DownloadEngine {
         }
     }
 
-    /// Fails a body of unknown length that has grown beyond the host's limit; the gate sees to known lengths.
+    /// Fails a body of unknown length that exceeds the host's limit; the gate checks known lengths.
     private func isTooLarge(_ download: Download, _ exchange: Exchange) -> Bool {
         guard let limit = download.options.maxFileByteCount,
             exchange.nextOffset + Int64(exchange.transfer.bufferedByteCount) > limit
@@ -66,7 +66,7 @@ extension DownloadEngine {
         return true
     }
 
-    /// Asks the gate about a response, and does what it says.
+    /// Lets the gate decide about a response, and carries out the decision.
     private func judge(_ download: Download, _ exchange: Exchange, _ head: ResponseHead) {
         addHop(download, exchange, head)
         download.offlineCount = 0
@@ -88,7 +88,7 @@ extension DownloadEngine {
     func gateContext(_ download: Download, _ exchange: Exchange) -> GateContext {
         var context = GateContext(
             entity: download.record.entity,
-            // The partial is not open yet while the file at the destination is asked about.
+            // While the server is asked about the file at the destination, the partial is not open yet.
             held: download.look == nil ? download.partial.submitted : download.partial.heldRanges,
             asked: exchange.asked,
             onChange: download.options.onChange,
@@ -104,7 +104,7 @@ extension DownloadEngine {
         return context
     }
 
-    /// Does what the gate says about a response whose body is of no use.
+    /// Carries out a decision about a response whose body is not used.
     func carryOut(_ decision: GateDecision, _ download: Download, _ exchange: Exchange) {
         recordTimes(download, exchange)
         dropExchange(download)
@@ -112,10 +112,10 @@ extension DownloadEngine {
         case .accept: break
         case .redirect(let location): follow(download, exchange, location)
         case .finishedAlready(let proof):
-            // Held in one piece from the first byte: where it ends is where the file ends.
+            // The bytes are contiguous from the first one: their end is the end of the file.
             let total = download.record.entity?.totalByteCount ?? download.partial.submitted.byteCount
             download.record.entity?.totalByteCount = total
-            // Two answers were needed to tell: should the digest be wrong, they were not about one file.
+            // Two responses were needed for this: if the digest is wrong, they were not about the same file.
             download.record.transfer = TransferOrigin(mode: .resumed, offset: total, identity: proof)
             download.record.isLengthVerified = true
             bodyIsComplete(download)
@@ -134,7 +134,7 @@ extension DownloadEngine {
             connect(download)
         case .retryAtEarlierMirror: askEarlierLocation(download, exchange)
         case .remoteChanged(let why):
-            let message = "the file on the server is not the one that part of is held (\(why.rawValue))"
+            let message = "the file on the server is not the one that was partly received (\(why.rawValue))"
             fail(download, DownloadFailure(.remoteChanged, message, isRetryable: false))
         case .needsURL(let failure):
             download.record.failure = failure
@@ -153,7 +153,7 @@ extension DownloadEngine {
         download.isDecoded = plan.isDecoded
         if !download.keepsCoding { download.codingFailure = plan.codingFailure }
         if let byteCount = plan.byteCount {
-            // Before anything is told of the body: what has come beyond its end is none of it.
+            // Set before the body is counted: bytes beyond its end are not part of it.
             exchange.transfer.limitBody(to: byteCount)
             learnPartSize(download, exchange, plan, byteCount)
         }
@@ -166,7 +166,7 @@ extension DownloadEngine {
             download.restartCount += 1
             download.hasDiscarded = true
             if plan.keepsHeld { keepHeld(download) } else { discardHeld(download) }
-            // The new version may well be resumable; only a server that refuses ranges stays given up.
+            // The new version may support resuming; only a server that refuses ranges is remembered.
             if plan.origin.why != .rangeIgnored, plan.origin.why != .rangeRejected {
                 download.quirks.rangesGivenUp = nil
             }
@@ -189,15 +189,15 @@ extension DownloadEngine {
         change(download, phase: .downloading)
     }
 
-    /// From a server that sends few bytes at once only some of them are compared with the next part of this run: most shall
-    /// be new.
+    /// If a server sends few bytes at once, only some of them are compared with the next part of this run, so that most
+    /// are new.
     private func learnPartSize(_ download: Download, _ exchange: Exchange, _ plan: BodyPlan, _ byteCount: Int64) {
         let wantedEnd = exchange.asked?.upperBound ?? plan.entity.totalByteCount
         let isCut = wantedEnd.map { plan.firstOffset + byteCount < $0 } ?? true
         if isCut, byteCount > plan.overlapByteCount { download.quirks.maxOverlapByteCount = byteCount / 2 }
     }
 
-    /// The path that a file name may be taken from: where the redirects ended, unless that names nothing.
+    /// The path from which a file name may be taken: that of the redirects' target, unless it contains no name.
     private func suggestivePath(_ download: Download, _ exchange: Exchange) -> String {
         let path = exchange.url.path
         return path.hasSuffix("/") ? download.source?.path ?? path : path
@@ -205,7 +205,7 @@ extension DownloadEngine {
 
     // MARK: - Buffers
 
-    /// Sees that the transfer has room for what comes, as far as its share and the pool allow.
+    /// Gives the transfer the buffers that it needs, within its share and the pool.
     func supplyBuffers(_ download: Download) {
         guard let exchange = download.exchange, !exchange.transfer.isFinished else { return }
         var given = 0
@@ -222,11 +222,11 @@ extension DownloadEngine {
             given += 1
             exchange.transfer.give(buffer)
         }
-        // Without new room it would only pause again.
+        // Without a new buffer it would only pause again.
         if given > 0 { exchange.transfer.resumeReceiving() }
     }
 
-    /// One to begin with; once the gate has let the body in, a spare behind the one being filled if it may not fit.
+    /// One at the beginning; once the gate has accepted the body, a spare one if the current one may become full.
     private func wantedBufferCount(_ exchange: Exchange, given: Int) -> Int {
         guard let plan = exchange.plan else { return 1 }
         let fits = BufferPool.bufferByteCount - Transfer.maxPieceByteCount
@@ -244,7 +244,7 @@ extension DownloadEngine {
         }
     }
 
-    /// Takes the exchange off libcurl; bytes that were not collected before are lost.
+    /// Removes the exchange from libcurl; bytes that were not collected before are lost.
     func dropExchange(_ download: Download) {
         guard let exchange = download.exchange else { return }
         download.record.transferredByteCount = download.transferredByteCount

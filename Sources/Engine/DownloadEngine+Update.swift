@@ -3,14 +3,14 @@ internal import Curl
 internal import Platform
 internal import Store
 
-/// What `update` changes; nil members stay as they are.
+/// The changes of an `update`; nil members stay unchanged.
 package struct DownloadUpdate: Sendable {
     package enum Metadata: Sendable {
         case set(String)
         case clear
     }
     package var url: String?
-    /// All headers from now on.
+    /// Replaces all headers.
     package var headers: [HeaderField]?
     package var priority: Int64?
     package var metadata: Metadata?
@@ -25,12 +25,12 @@ package struct DownloadUpdate: Sendable {
     }
 }
 
-/// `update`: another source for the same bytes, another place in the queue, other words of the host's.
+/// `update`: another URL for the same file, headers, priority or metadata.
 extension DownloadEngine {
     /// Changes a download that is not completed or canceled; answers when the record is durable.
     ///
-    /// A new URL or new headers end a wait and begin a new request; what is held is kept if the size and the validator
-    /// of what answers there agree.
+    /// A new URL or new headers end a wait and begin a new request; received bytes are kept if size and validator of
+    /// the new response match.
     package func update(id: String, _ update: DownloadUpdate, reply: @escaping Reply<DownloadSnapshot>) {
         pipeline.append(
             .run { [self] in
@@ -59,7 +59,7 @@ extension DownloadEngine {
         pumpPipeline()
     }
 
-    /// Finds a download that may be updated, taking it over where it is nobody's.
+    /// Finds a download that may be updated, and takes it over if nobody owns it.
     private func find(_ id: String, then body: @escaping (Result<Download, EngineError>) -> Void) {
         lookUp(id) { [self] found in
             switch found {
@@ -115,16 +115,16 @@ extension DownloadEngine {
         }
     }
 
-    /// Another source, or other credentials for it; false when neither is new.
+    /// Sets another URL, or other credentials for it; false if neither is new.
     ///
-    /// Credentials that came with a URL stay with its origin until another comes for it; an empty userinfo (`//@`) drops them.
+    /// Credentials from a URL stay with its origin until it gets others; an empty userinfo (`//@`) removes them.
     private func set(_ source: NewSource, of download: Download) -> Bool {
         let known = URLUserInfo.kept(in: download.record.headersText)
         let isSameOrigin = source.parsed.origin == download.source?.origin
         let userInfo = source.userInfo ?? (isSameOrigin && !source.dropsUserInfo ? known : nil)
         let isNewURL = source.url != download.record.url
         if isNewURL {
-            // Where the old one led says nothing of the new one.
+            // The redirects of the old URL say nothing about the new one.
             download.earlierLocation = nil
             download.record.finalURL = nil
         }
@@ -135,7 +135,7 @@ extension DownloadEngine {
         return isNewURL || userInfo != known
     }
 
-    /// Lets it ask at its new source, when its turn comes.
+    /// Queues it for a request with its new URL.
     private func requeue(_ download: Download, _ reply: @escaping Reply<DownloadSnapshot>) {
         queue.leave(download.id)
         let wasQueued = download.record.state == .queued
@@ -147,7 +147,7 @@ extension DownloadEngine {
     private func endUpdate(_ download: Download, _ reply: @escaping Reply<DownloadSnapshot>) {
         let snapshot = snapshot(of: download)
         if download.record.state.isFinal {
-            // A failed one was taken over for the change alone.
+            // A failed download was taken over only for the change.
             download.record.owner = nil
             markDirty(download) { [self] isSaved in
                 if isSaved, downloads[download.id] === download { downloads[download.id] = nil }
@@ -163,7 +163,7 @@ extension DownloadEngine {
     }
 }
 
-/// A URL to go on with.
+/// A new URL for a download.
 private struct NewSource {
     let parsed: ParsedURL
     let url: String

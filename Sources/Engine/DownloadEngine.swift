@@ -4,29 +4,31 @@ internal import Files
 internal import Platform
 package import Store
 
-/// What the engine's one client (the service's session) must do.  Isolation: the engine, on the loop thread.
+/// What the engine's only client (the service's session) must implement.  Isolation: the engine, on the loop thread.
 package protocol EngineClient: AnyObject {
-    /// Called first in every turn of the loop: takes what came in and does what is due.
+    /// Called first in every turn of the loop: reads its messages and does what is due.
     ///
-    /// - Returns: the monotonic time in nanoseconds at which it wants to be called again at the latest; nil: no wish.
+    /// - Returns: the monotonic time in nanoseconds at which it must be called again at the latest; nil: not needed.
     func turn(_ engine: isolated DownloadEngine) -> Int64?
 
-    /// A download of this process changed its state, reason or phase; the change is durable by now (a phase needs not be).
+    /// A download of this process changed its state, reason or phase; the change is already durable (a phase need not
+    /// be).
     ///
-    /// Comes after the answer to the request that caused it, in order, and never again after a final state until a later
+    /// Called after the answer to the request that caused it, in order, and never after a final state until a later
     /// request revives the download.
     ///
-    /// - Parameter isUpdate: also what the client knows already of state, reason and phase is news: something else changed.
+    /// - Parameter isUpdate: something other than state, reason and phase changed, so the event is sent even if these
+    ///   are known.
     func downloadChanged(_ download: DownloadSnapshot, isUpdate: Bool, _ engine: isolated DownloadEngine)
 
-    /// This process has removed a record; comes after the answer.
+    /// This process has removed a record; called after the answer.
     func downloadRemoved(id: String, revision: Int64, _ engine: isolated DownloadEngine)
 }
 
-/// The download actor.  Isolation: the curl loop's thread, by a custom executor.
+/// The download actor.  Isolation: the thread of the curl loop, by a custom executor.
 ///
-/// A turn of the loop runs in this order: the client's requests, results of the store and the disk, timers, admission of
-/// queued downloads, libcurl, and last the commit of all that changed. Nothing here waits.
+/// A turn of the loop runs in this order: the client's requests, results of the store and the disk, timers, admission
+/// of queued downloads, libcurl, and last the commit of all changes. Nothing here blocks.
 package actor DownloadEngine: LoopOwner {
     package typealias Reply<Answer> = (Result<Answer, EngineError>) -> Void
 
@@ -45,16 +47,16 @@ package actor DownloadEngine: LoopOwner {
     var client: (any EngineClient)?
     var clientDue: Int64?
     package internal(set) var settings = EngineSettings()
-    /// Monotonic nanoseconds, read once a turn.
+    /// Monotonic nanoseconds, read once per turn.
     var now: Int64 = 0
     /// Nothing runs any more.
     var isSuspended = false
     /// Requests that change something are refused.
     var isClosed = false
 
-    /// Downloads that this process owns and that are not over, or whose end is being told, by id.
+    /// Downloads that this process owns and that are not final, or whose end is being reported, by id.
     var downloads: [String: Download] = [:]
-    /// Those whose byte counts or speed moved since the client last asked.
+    /// Downloads whose byte counts or speed changed since the client last asked.
     var advancedIDs: Set<String> = []
     var queue = DownloadQueue()
 
@@ -62,32 +64,32 @@ package actor DownloadEngine: LoopOwner {
     var transferring: [Int: Download] = [:]
     var nextTransferTag = 1
     var buffers = BufferPool()
-    /// Downloads whose transfer wants a buffer and got none.
+    /// Downloads whose transfer needs a buffer and got none.
     var starving: [Download] = []
-    /// Partials of canceled downloads that are about to be removed.
+    /// Number of partials of canceled downloads that are being deleted.
     var discardsPending = 0
-    /// The ids of downloads that are given up when their partials are gone.
+    /// The ids of downloads that are released when their partials are deleted.
     var discards: Set<String> = []
     var hasLookedForDiscards = false
-    /// Directories on disks that do not answer: nobody waits for them twice.
+    /// Directories on disks that do not answer: requests do not wait for them again.
     var hungDirectories: Set<String> = []
     var onDiscarded: [() -> Void] = []
-    /// What happened to downloads that are over, the latest of them.
+    /// What happened to the latest final downloads.
     var endedTrails = EndedTrails()
     var brokenIfRangeOrigins: Set<ParsedURL.Origin> = []
     var slots = ProgressSlots()
-    /// Partials that are being closed, and what waits for that: until then their locks are ours.
+    /// Partials that are being closed, and what waits for that: until then we still have their locks.
     var closing: [FileIdentity: [() -> Void]] = [:]
     /// Volumes that were found full.
     var fullVolumes: [VolumeID: FullVolume] = [:]
-    /// Downloads that wait for the network, by id, some of which may have gone on.
+    /// Downloads that wait for the network, by id; some may already have continued.
     var offline: [String: OfflineWait] = [:]
-    /// There while any waits, where the system allows.
+    /// Exists while any download waits, if the system supports it.
     var networkWatch: NetworkWatch?
     var isNetworkLookDue = false
-    /// When the network came back last: connections from before may be dead. In monotonic nanoseconds.
+    /// When the network last returned: older connections may be dead. In monotonic nanoseconds.
     var networkReturnedAt: Int64?
-    /// How long the system had been suspended when that was looked at last, and when that was.
+    /// How long the system was suspended in total at the last check, and when that was.
     var knownSuspendedNanoseconds = suspendedNanoseconds()
     var suspensionLookedAt = monotonicNanoseconds()
     /// Downloads were left in the queue for the next turn, so that this one ends.
@@ -103,24 +105,25 @@ package actor DownloadEngine: LoopOwner {
 
     var outbox = Outbox()
     var dirty: [Download] = []
-    /// Downloads whose last save failed, to be saved again.
+    /// Downloads whose last save failed and will be repeated.
     var unsaved: [Download] = []
-    /// The log says that somebody has taken the state away.
+    /// The loss of the state files was logged.
     var isStateGoneTold = false
     var lastStoreTicket: UInt64 = 0
     var completedStoreTicket: UInt64 = 0
     var storeHandlers: [UInt64: (StoreOutcome) -> Void] = [:]
     var lastFileTicket: UInt64 = 0
     var fileHandlers: [UInt64: (FileOutcome) -> Void] = [:]
-    /// The revision that the last commit reached.
+    /// The revision of the last commit.
     package internal(set) var revision: Int64 = 0
 
-    /// Starts the file workers; the loop is the caller's to start.
+    /// Starts the file workers; the caller starts the loop.
     ///
     /// - Parameters:
-    ///   - store: opened by the caller, its results waking `loop`; the engine closes it. Its scope holds for files too.
-    ///   - client: the engine's from now on; called on the loop thread.
-    ///   - usesEnvironmentProxies: requests go through the proxies that `http_proxy` and the like name.
+    ///   - store: opened by the caller, with results that wake `loop`; the engine closes it. Its scope is used for
+    ///     files too.
+    ///   - client: owned by the engine from now on; called on the loop thread.
+    ///   - usesEnvironmentProxies: requests use the proxies in `http_proxy` and similar variables.
     ///   - log: called on the loop thread; must not block.
     package init(
         loop: CurlLoop,
@@ -155,7 +158,7 @@ package actor DownloadEngine: LoopOwner {
         self.usesEnvironmentProxies = usesEnvironmentProxies
     }
 
-    /// How long an end waits for writes on their way to a slow disk.
+    /// How long the end waits for writes to a slow disk.
     private static let closeLimitNanoseconds: Int64 = 300_000_000
 
     // MARK: - LoopOwner
@@ -187,7 +190,7 @@ package actor DownloadEngine: LoopOwner {
         session.close()
         let deadline = monotonicNanoseconds() + Self.closeLimitNanoseconds
         while hasWritesInFlight, monotonicNanoseconds() < deadline { takeFileResults(waitMilliseconds: 5) }
-        // A write that a slow disk still holds must not meet another owner: then the session ends with the process.
+        // A pending write to a slow disk must not meet another owner: then the session ends only with the process.
         if !hasWritesInFlight {
             for download in downloads.values { download.partial.file?.abandon() }
             store.close()
@@ -199,7 +202,7 @@ package actor DownloadEngine: LoopOwner {
 
     /// How long the loop may sleep: until a timer or the client is due.
     private func idleMilliseconds() -> Int32 {
-        // What a reply or an event led to: nobody else ends the sleep for it.
+        // Work caused by a reply or an event: nothing else would end the sleep for it.
         if pipeline.hasReadyStep || isAdmissionCut || !dirty.isEmpty || outbox.hasUnsealed { return 0 }
         guard let due = [timers.nextDue, clientDue].compactMap({ $0 }).min() else {
             return CurlLoop.maxSleepMilliseconds
@@ -214,7 +217,7 @@ package struct EngineStartError: Error, Sendable {
     package var message: String
 }
 
-/// One line for the log, already free of secrets.
+/// One line for the log, without secrets.
 package struct EngineLogLine: Sendable {
     package enum Level: String, Sendable {
         case error
@@ -227,14 +230,14 @@ package struct EngineLogLine: Sendable {
     package var downloadID: String?
 }
 
-/// What a timer is for; `generation` tells whether the download has moved on since.
+/// What a timer is for; `generation` shows whether the download has changed since.
 enum EngineTimer {
     case retry(id: String, generation: UInt64)
     case offline(id: String, generation: UInt64)
-    /// Housekeeping while anything is transferred: flushes by age, checkpoints, speeds.
+    /// Periodic work while anything is transferred: flushes by age, checkpoints, speeds.
     case tick
     case retryCommit
-    /// What waits for bytes on their way to a slow disk goes on without them.
+    /// A step that waits for a slow disk continues without the bytes on the way to it.
     case forceQuiet(Download, quietCount: UInt64)
     case run(() -> Void)
 }

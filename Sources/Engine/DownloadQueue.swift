@@ -1,8 +1,9 @@
 internal import Core
 
-/// Who waits for a slot and who has one.
+/// Which downloads wait for a slot, and which have one.
 ///
-/// First in, first out by the time a download last became ready; releasing is idempotent, so a slot never leaks.
+/// First in, first out by the time at which a download last became ready; releasing is idempotent, so a slot never
+/// leaks.
 struct DownloadQueue {
     private var policy = QueuePolicy()
     private var slots = SlotLedger()
@@ -12,10 +13,10 @@ struct DownloadQueue {
 
     var activeCount: Int { slots.activeCount }
 
-    /// The ids of those that have a slot.
+    /// The ids of the downloads that have a slot.
     var activeIDs: [String] { slots.ids }
 
-    /// - Parameter place: one that it had before; nil: the end.
+    /// - Parameter place: an earlier place; nil: the end.
     mutating func add(_ id: String, host: String, priority: Int64, place: Int64? = nil) {
         let sequence = place ?? nextReadySequence
         policy.enqueue(id, host: host, readySequence: sequence, priority: priority)
@@ -24,10 +25,10 @@ struct DownloadQueue {
         if place == nil { nextReadySequence += 1 }
     }
 
-    /// Where it stands, or stood when it got its slot; less is earlier.
+    /// Its place, or its place when it got its slot; a lower one is earlier.
     func place(of id: String) -> Int64? { readySequences[id] }
 
-    /// Gives the next download its slot; nil when none may start now.
+    /// Gives the next download its slot; nil if none may start now.
     mutating func admitNext(_ settings: EngineSettings) -> String? {
         guard
             let id = policy.next(
@@ -37,13 +38,14 @@ struct DownloadQueue {
         return id
     }
 
-    /// Moves a waiting download to where its priority belongs, among those of that priority by when it became ready.
+    /// Moves a waiting download to the place for its priority; within a priority the order is by when they became
+    /// ready.
     mutating func reprioritize(_ id: String, _ priority: Int64) {
         guard policy.contains(id), let host = hosts[id], let sequence = readySequences[id] else { return }
         policy.enqueue(id, host: host, readySequence: sequence, priority: priority)
     }
 
-    /// Takes a download out, waiting or active.
+    /// Removes a download, waiting or active.
     mutating func leave(_ id: String) {
         policy.remove(id)
         slots.release(id)

@@ -1,20 +1,20 @@
 package import Core
 
-/// Which process a download belongs to, as this one sees it.
+/// Which process owns a download, seen from this one.
 package enum Ownership: String, Sendable, CaseIterable {
     case `self`
     case other
     case none
 }
 
-/// One download as it is at one moment: what the wire's `Download` shows.
+/// A download at one moment: the content of the wire's `Download`.
 package struct DownloadSnapshot: Equatable, Sendable {
     package var id: String
     package var url: String
     package var finalURL: String?
     package var path: String?
     package var partialPath: String?
-    /// Partial files of versions that the server no longer has; the oldest first.
+    /// Partial files of earlier versions of the server's file; oldest first.
     package var keptPaths: [String] = []
     package var suggestedFileName: String?
     package var contentType: String?
@@ -25,19 +25,19 @@ package struct DownloadSnapshot: Equatable, Sendable {
     package var owner: Ownership
     package var receivedByteCount: Int64
     package var totalByteCount: Int64?
-    /// Body bytes that came over the network in this attempt.
+    /// Body bytes received over the network in this attempt.
     package var transferredByteCount: Int64
     package var contiguousByteCount: Int64
     package var bytesPerSecond: Int64?
     package var etaMilliseconds: Int64?
     package var connections: Int
     package var attempt: Int
-    /// Nil until a response told.
+    /// Nil until a response was received.
     package var isResumable: Bool?
-    /// False when a body that was cut off would have looked like one that ended; nil until a response told.
+    /// False if a truncated body would look like a complete one; nil until a response was received.
     package var isLengthVerified: Bool?
     package var transfer: TransferOrigin?
-    /// When a waiting download tries again, in milliseconds since 1970.
+    /// Time of the next retry, in milliseconds since 1970.
     package var retryAtUnixMilliseconds: Int64?
     package var checksum: Checksum?
     package var failure: DownloadFailure?
@@ -48,6 +48,6 @@ package struct DownloadSnapshot: Equatable, Sendable {
     package var updatedAtUnixMilliseconds: Int64
     package var completedAtUnixMilliseconds: Int64?
     package var revision: Int64
-    /// Goes on without its host.
+    /// Continues when its host exits.
     package var isBackground: Bool
 }

@@ -1,45 +1,46 @@
 package import Core
 
-/// Why the engine could not do what it was asked; nothing has changed then.
+/// Why the engine did not perform a request; nothing has changed then.
 package enum EngineError: Error, Equatable, Sendable {
     case downloadNotFound(id: String)
-    /// The command does not apply in this state.
+    /// The command is not allowed in this state.
     case invalidState(id: String, state: DownloadState, command: DownloadCommand)
-    /// Nothing can be updated in this state.
+    /// An update is not allowed in this state.
     case notUpdatable(id: String, state: DownloadState)
-    /// Nothing is left to go on with in this state.
+    /// There is nothing to continue in this state.
     case notExportable(id: String, state: DownloadState)
-    /// What the resume data speaks of cannot be taken over.
+    /// The partial of the resume data cannot be taken over.
     case resumeDataUnusable(path: String, reason: ResumeDataProblem)
-    /// The destination exists and `ifExists` is `error`, or is a directory or something else that no file may replace.
+    /// The destination exists and `ifExists` is `error`, or it is a directory or something else that no file may
+    /// replace.
     case destinationExists(path: String)
-    /// Another download holds the destination.
+    /// Another download uses the destination.
     case destinationHeld(path: String, id: String)
     /// The directory is missing or is not a directory.
     case directoryMissing(path: String)
-    /// The destination, or a name in it, has more bytes than its file system takes.
+    /// The destination, or a name in it, is longer than its file system allows.
     case nameTooLong(path: String, isPath: Bool, maximum: Int)
     case idConflict(id: String, differs: [String])
     case unsupportedURL(message: String)
     case limitExceeded(limit: String, maximum: Int64)
     case permissionDenied(path: String)
-    /// It lies in none of the directories that files may lie in.
+    /// It is in none of the directories in which files may be.
     case outsideRoots(path: String)
     case storageFailure(message: String)
-    /// Something came that cannot be, unless the service has a defect.
+    /// Something impossible happened, so the service has a bug.
     case internalError(message: String)
-    /// A live process of the same application owns the download.
+    /// A running process of the same application owns the download.
     case lockedElsewhere(id: String, owner: OwnerProcess? = nil)
     case cursorExpired
     case invalidCursor
     case shuttingDown
 }
 
-/// The process that a download belongs to.
+/// The process that owns a download.
 package struct OwnerProcess: Equatable, Sendable {
-    /// In that process's own namespace.
+    /// In that process's own pid namespace.
     package var id: Int64
-    /// It goes on without its host, and gives a download up when another process asks.
+    /// It continues without its host, and releases a download when another process asks.
     package var yields: Bool
 
     package init(id: Int64, yields: Bool) {
@@ -48,9 +49,9 @@ package struct OwnerProcess: Equatable, Sendable {
     }
 }
 
-/// Why a partial that resume data names cannot be taken over; the raw values are the wire's `data.reason`.
+/// Why the partial of resume data cannot be taken over; the raw values are the wire's `data.reason`.
 package enum ResumeDataProblem: String, Sendable, CaseIterable {
-    /// Not there any more: used before, finished, or deleted.
+    /// It does not exist any more: already used, finished, or deleted.
     case partialMissing
     /// Another file has its name.
     case partialReplaced
@@ -58,6 +59,6 @@ package enum ResumeDataProblem: String, Sendable, CaseIterable {
     case partialInUse
     /// The destination is on another file system than the partial.
     case otherFileSystem
-    /// It was not exported by this user on this machine, or its key is gone.
+    /// It was not exported by this user on this machine, or the key does not exist any more.
     case unproven
 }

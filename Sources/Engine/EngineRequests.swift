@@ -1,12 +1,12 @@
 package import Core
 
-/// A download to start, every default filled in and every path absolute.
+/// A download to start, with every default filled in and every path absolute.
 package struct StartRequest: Sendable {
-    /// Where the bytes go.
+    /// Where the file will be.
     package enum Destination: Equatable, Sendable {
-        /// This very file.
+        /// This file.
         case file(path: String)
-        /// A name that the response suggests, in this directory.
+        /// A name from the response, in this directory.
         case directory(path: String)
 
         package var path: String {
@@ -15,14 +15,14 @@ package struct StartRequest: Sendable {
             }
         }
     }
-    /// The host's id, or nil: we make one.
+    /// The host's id; nil to generate one.
     package var id: String?
     package var url: String
     package var destination: Destination
     package var options: DownloadOptions
     package var metadataText: String?
     package var startsPaused: Bool
-    /// What is held already, by another state directory's account.
+    /// The bytes that are taken over from another state directory.
     package var resumeData: ResumeData?
 
     package init(
@@ -46,9 +46,9 @@ package struct StartRequest: Sendable {
 
 package struct StartAnswer: Sendable {
     package var download: DownloadSnapshot
-    /// False when the record was there before.
+    /// False if the record existed before.
     package var isCreated: Bool
-    /// True when an interrupted download was taken over and goes on.
+    /// True if an interrupted download was taken over and continues.
     package var isResumed: Bool
 }
 
@@ -62,7 +62,7 @@ package enum DownloadTarget: Equatable, Sendable {
 
 package enum CommandAnswer: Sendable {
     case one(DownloadSnapshot, isChanged: Bool)
-    /// At most 20 errors are kept; `matched` counts what the target named and what exists.
+    /// At most 20 errors are kept; `matched` counts the selected downloads that exist.
     case several(matched: Int, changed: Int, errors: [(id: String, error: EngineError)])
 }
 
@@ -90,16 +90,16 @@ package struct ListRequest: Sendable {
 }
 
 package struct ListAnswer: Sendable {
-    /// One entry: the snapshot, and the cursor that continues after it (pages may have to end early).
+    /// One entry: the snapshot, and the cursor that continues after it (a page may have to end early).
     package struct Entry: Sendable {
         package var download: DownloadSnapshot
         package var cursorAfter: String
-        /// The removals to tell if the page ends after this entry.
+        /// The removals to report if the page ends after this entry.
         package var removedIDs: [String]
     }
     package var entries: [Entry]
     package var removedIDs: [String]
-    /// Nil when these entries are the last.
+    /// Nil if these entries are the last.
     package var nextCursor: String?
     package var revision: Int64
 }
@@ -113,7 +113,7 @@ package struct EngineSettings: Equatable, Sendable {
 
 /// What `inspect` shows of one download, secrets redacted.
 package struct Inspection: Sendable {
-    /// One response met on the way.
+    /// One response, also a redirect.
     package struct Hop: Sendable {
         /// Redacted.
         package var url: String
@@ -128,7 +128,7 @@ package struct Inspection: Sendable {
         package var requestedRange: String?
         package var receivedByteCount: Int64
         package var failure: DownloadFailure?
-        /// Milliseconds from the start of the request: name look-up, connect, TLS, first byte; nil when not reached.
+        /// Milliseconds from the start of the request to name lookup, connect, TLS and first byte; nil if not reached.
         package var nameLookupMilliseconds: Int64?
         package var connectMilliseconds: Int64?
         package var tlsMilliseconds: Int64?

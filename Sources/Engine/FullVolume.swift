@@ -2,25 +2,25 @@ internal import Core
 internal import Files
 internal import Store
 
-/// A volume on which a download found no room.  Isolation: the engine.
+/// A volume on which a download found no space.  Isolation: the engine.
 final class FullVolume {
-    /// For so long after it was opened again a volume is not taken for a sound one.
+    /// How long a volume still counts as doubtful after it was opened again.
     static let probationNanoseconds: Int64 = 60_000_000_000
 
-    /// Those that wait for room, in the order of the queue when it is `isSorted`.
+    /// Downloads that wait for space, in the order of the queue if `isSorted`.
     private var waiting: [Download] = []
     private var isSorted = true
-    /// Nothing that needs room may go there, only that of which the user says so.
+    /// No download that needs space may write there, except one that the user has resumed.
     var isClosed = false
-    /// What the volume says of its room is not to be believed: a quota, or an oddity.
+    /// The reported free space cannot be trusted: a quota, or something unusual.
     var isBlind = false
-    /// Looks since it was found full.
+    /// Checks since it was found full.
     var lookCount = 0
-    /// When it is looked at next, in monotonic nanoseconds.
+    /// When it is checked next, in monotonic nanoseconds.
     var nextLookAt: Int64 = 0
-    /// When a download found no room there, in monotonic nanoseconds.
+    /// When a download found no space there, in monotonic nanoseconds.
     var failedAt: Int64 = 0
-    /// When downloads were let go on there; nil: not since it was found full.
+    /// When downloads continued there; nil: not since it was found full.
     var reopenedAt: Int64?
 
     func add(_ download: Download) {
@@ -28,7 +28,7 @@ final class FullVolume {
         waiting.append(download)
     }
 
-    /// Those that still wait, in order.
+    /// The downloads that still wait, in order.
     func stillWaiting() -> [Download] {
         waiting.removeAll { !$0.isWaitingForRoom }
         if !isSorted { waiting.sort { $0.queuePlace < $1.queuePlace } }
@@ -36,7 +36,7 @@ final class FullVolume {
         return waiting
     }
 
-    /// True when it was opened not long ago, so that this failure is the same trouble still.
+    /// True if it was opened recently, so that a failure has the same cause.
     func isOnProbation(_ now: Int64) -> Bool {
         reopenedAt.map { now - $0 < Self.probationNanoseconds } ?? false
     }
@@ -45,13 +45,13 @@ final class FullVolume {
 extension Download {
     var isWaitingForRoom: Bool { record.state == .waiting && record.reason == .diskFull }
 
-    /// The room that it needs to go on.
+    /// The space that it needs to continue.
     var neededByteCount: Int64 {
         RoomPolicy.neededByteCount(
             total: record.entity?.totalByteCount, held: partial.heldRanges.byteCount, isReserved: isRoomReserved)
     }
 
-    /// Notes whether all of the room that it needs is its own, before its file is closed.
+    /// Notes whether all the space that it needs is reserved, before its file is closed.
     func noteReservedRoom() {
         guard let file = partial.file, let total = record.entity?.totalByteCount else { return isRoomReserved = false }
         isRoomReserved = file.reservedByteCount >= total

@@ -1,4 +1,4 @@
-/// Calls a body once, for whoever comes first; what the body holds is let go then.  Isolation: the engine.
+/// Calls a body only once, for the first caller, and then releases it.  Isolation: the engine.
 final class OneCall<Value> {
     private var body: ((Value) -> Void)?
 

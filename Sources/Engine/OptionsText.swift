@@ -1,9 +1,9 @@
 internal import Core
 
-/// How a download's options lie in its record, and in resume data: a line each, `name=value`.
+/// The format of a download's options in its record and in resume data: one per line, `name=value`.
 ///
-/// Values hold no control characters (they are numbers, words, or header values that were checked), so that a line end
-/// ends them. Unknown names are skipped and missing ones mean the default: records of other versions stay readable.
+/// Values contain no control characters (they are numbers, words, or header values that were checked), so that a line
+/// end ends them. Unknown names are skipped and missing ones mean the default: records of other versions stay readable.
 enum OptionsText {
     enum Name: String, CaseIterable {
         case userAgent
@@ -18,7 +18,7 @@ enum OptionsText {
         case background
         case createDirectories
 
-        /// What a number may be; nil for what is none. The same as in `start`.
+        /// The range of a number; nil if the value is not a number. The same as in `start`.
         var limits: ClosedRange<Int64>? {
             switch self {
             case .connectTimeoutMs, .stallTimeoutMs, .retryInitialDelayMs, .retryMaxDelayMs: Limits.delayMilliseconds
@@ -29,7 +29,7 @@ enum OptionsText {
         }
     }
 
-    /// A value that `start` would not have taken.
+    /// A value that `start` would refuse.
     struct Violation: Error, Equatable {
         var name: Name
         var problem: String
@@ -58,26 +58,26 @@ enum OptionsText {
 
     private static let fileModified = "fileModifiedNs"
 
-    /// The text with the time of the finished file in it, in nanoseconds since 1970.
+    /// Adds the modification time of the finished file to the text, in nanoseconds since 1970.
     static func noting(fileModifiedNanoseconds time: Int64?, in text: String) -> String {
         var lines = text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("\(fileModified)=") }
         if let time { lines.append("\(fileModified)=\(time)") }
         return lines.joined(separator: "\n")
     }
 
-    /// The time that was noted; nil when none was.
+    /// That time; nil if it is not in the text.
     static func fileModifiedNanoseconds(_ text: String) -> Int64? {
         let line = text.split(separator: "\n").first { $0.hasPrefix("\(fileModified)=") }
         return line.flatMap { Int64($0.dropFirst(fileModified.utf8.count + 1)) }
     }
 
-    /// Just that, without reading the rest.
+    /// Only this option, without parsing the rest.
     static func isBackground(_ text: String) -> Bool {
         text.split(separator: "\n").contains("\(Name.background.rawValue)=1")
     }
 
-    /// What a record of ours says, on top of the defaults: numbers beyond a limit are held at it, and what cannot be read
-    /// at all means the default.
+    /// Parses the options of our own record: numbers are clamped to their limits, and the default replaces what cannot
+    /// be parsed.
     static func decode(_ text: String) -> DownloadOptions {
         var options = DownloadOptions()
         for (name, value) in pairs(text) {
@@ -92,7 +92,7 @@ enum OptionsText {
         return options
     }
 
-    /// What a text from outside says; throws for whatever `start` would refuse.
+    /// Parses a text from outside; throws for everything that `start` would refuse.
     static func read(_ text: String) throws(Violation) -> DownloadOptions {
         var options = DownloadOptions()
         for (name, value) in pairs(text) {
@@ -145,12 +145,12 @@ enum OptionsText {
         }
     }
 
-    /// Header fields, a line each as they travel.
+    /// Header fields, one per line as in HTTP.
     static func encode(_ headers: [HeaderField]) -> String {
         headers.map { "\($0.name): \($0.value)" }.joined(separator: "\n")
     }
 
-    /// Fields that nobody may give, whatever the record says, are left out.
+    /// Fields that no host may set are left out, whatever the record contains.
     static func decodeHeaders(_ text: String) -> [HeaderField] {
         let fields = text.split(separator: "\n").compactMap { line -> HeaderField? in
             guard let colon = line.firstIndex(of: ":") else { return nil }

@@ -1,7 +1,7 @@
-/// Answers and events on their way to the client, held back until what they tell is on disk.
+/// Answers and events for the client, kept back until the changes they report are on disk.
 ///
-/// Everything leaves in the order it came in. An entry that was appended before a commit was submitted waits for that
-/// commit; one appended while nothing is to be committed waits only for those before it.
+/// Everything is sent in order. An entry that was added before a commit was submitted waits for that commit; one that
+/// was added while there is nothing to commit waits only for the entries before it.
 struct Outbox {
     enum Entry {
         case event(DownloadSnapshot)
@@ -12,7 +12,7 @@ struct Outbox {
     }
     private struct Waiting {
         var entry: Entry
-        /// The last store operation that must have ended first; nil until `seal` says.
+        /// The last store operation that must have ended first; nil until `seal` sets it.
         var ticket: UInt64?
     }
     private var entries: [Waiting] = []
@@ -21,7 +21,7 @@ struct Outbox {
 
     var isEmpty: Bool { head == entries.count }
 
-    /// Some entries have not been bound to a commit yet.
+    /// Some entries are not bound to a commit yet.
     var hasUnsealed: Bool { unsealedFrom < entries.count }
 
     mutating func append(_ entry: Entry) {

@@ -4,20 +4,20 @@ internal import Files
 internal import Platform
 internal import Store
 
-/// The partial file of one download, as the engine knows it.  Isolation: the engine.
+/// The engine's state of a download's partial file.  Isolation: the engine.
 ///
-/// `durable ⊆ written ⊆ submitted`: covered by a completed flush; handed to the kernel; handed to the file worker.
+/// `durable ⊆ written ⊆ submitted`: covered by a completed flush; passed to the kernel; passed to the file worker.
 struct PartialState {
     enum Stage: Equatable {
         /// No open file.
         case closed
-        /// The file is being opened or made.
+        /// The file is being opened or created.
         case opening
-        /// Open, but the record that names it and its entity is not committed yet: no byte may be written.
+        /// Open, but the record with its name and entity is not committed yet: no byte may be written.
         case committing
         /// Bytes may be written.
         case ready
-        /// What the file held is of no use; it goes once the record says so, and a new one is made.
+        /// The content is useless: the file is deleted once the record is saved, and a new one is made.
         case discarding
     }
     /// A buffer of body bytes that has left its transfer and waits for `ready`.
@@ -28,7 +28,7 @@ struct PartialState {
     }
 
     var stage = Stage.closed
-    /// Tells the opening that counts from one that was overtaken.
+    /// Identifies the current opening; results of earlier ones are ignored.
     private(set) var openingToken: UInt64 = 0
     var file: OpenFile?
     var durable = ByteRangeSet()
@@ -36,26 +36,26 @@ struct PartialState {
     var submitted = ByteRangeSet()
     var gathered: [Gathered] = []
     var writesInFlight = 0
-    /// The bytes of a body that is being made into a file in one go.
+    /// The bytes of a body that is written to a new file in one job.
     var wholeByteCountOnItsWay: Int64 = 0
-    /// The slot of the session file that holds the `written` mark; nil until the first write that needs one.
+    /// The slot of the session file with the `written` mark; nil until the first write that needs one.
     var slot: Int?
-    /// What the record says is there, not to be believed before the file has been opened and looked at.
+    /// The bytes according to the record; not trusted before the file has been opened and checked.
     var claimed = ByteRangeSet()
 
     var isCheckpointing = false
     var bytesSinceCheckpoint: Int64 = 0
     var lastCheckpointNanoseconds: Int64 = 0
 
-    /// What counts as received besides what memory holds.
+    /// The bytes that count as received, without those in memory.
     var heldRanges: ByteRangeSet { file == nil && submitted.isEmpty ? claimed : submitted }
 
-    /// The disk has taken something, or did in an earlier run.
+    /// The disk has stored some bytes, now or in an earlier run.
     var hasWritten: Bool { file == nil && submitted.isEmpty ? !claimed.isEmpty : !written.isEmpty }
 
     var gatheredByteCount: Int64 { gathered.reduce(0) { $0 + Int64($1.buffer.count) } }
 
-    /// Nothing is on its way to the disk, nor waits to be.
+    /// No byte is on the way to the disk or waits for it.
     var isQuiet: Bool {
         gathered.isEmpty && writesInFlight == 0 && (stage == .closed || stage == .ready)
     }
@@ -66,13 +66,13 @@ struct PartialState {
         return openingToken
     }
 
-    /// Forgets every range: what the file holds is worthless now.
+    /// Discards all ranges, because the content is useless.
     mutating func forgetRanges() {
         setRanges(ByteRangeSet())
         durable = ByteRangeSet()
     }
 
-    /// What is there for certain, nothing being on its way.
+    /// Sets the bytes that are certainly stored, while no write is pending.
     mutating func setRanges(_ ranges: ByteRangeSet) {
         written = ranges
         submitted = ranges

@@ -1,6 +1,6 @@
 internal import Core
 
-/// Percent-encoding of any text into unreserved characters and a few more (RFC 3986, 2.1).
+/// Percent-encoding of any text into unreserved characters and a few others (RFC 3986, 2.1).
 enum PercentEncoding {
     private static let digits = Array("0123456789ABCDEF".utf8)
 
@@ -16,7 +16,7 @@ enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A percent sign that two digits do not follow stands for itself.
+    /// A percent sign without two hexadecimal digits after it is kept as it is.
     static func decode(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

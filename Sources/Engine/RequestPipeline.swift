@@ -1,12 +1,12 @@
-/// Requests in the order they came, so that each sees what those before it did.
+/// Requests in the order of arrival, so that each sees the effects of earlier ones.
 ///
-/// Starts go in flight together (their record is decided by the store, in order); anything else waits until the starts
-/// before it are decided, and until a step that needs the store or the disk has ended.
+/// Starts are processed together (the store decides their records in order). Every other request waits until the
+/// earlier starts are decided, and until a step that needs the store or the disk has ended.
 struct RequestPipeline {
     enum Step {
         /// Begins a start; ends with `startEnded`.
         case start(() -> Void)
-        /// Runs alone; blocks what follows if it calls `block`.
+        /// Runs alone; delays later steps if it calls `block`.
         case run(() -> Void)
     }
     private var steps: [Step] = []

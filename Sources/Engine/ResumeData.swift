@@ -2,40 +2,40 @@ package import Core
 internal import Files
 internal import Platform
 
-/// What another process, with another state directory, needs to go on with a download; a text that hosts keep.
+/// What another process with another state directory needs to continue a download; a text that hosts store.
 ///
-/// Holds no header, no userinfo and no query: those may be secrets. It is worth as much as its partial: whoever starts
-/// with it takes the partial over, after which it is of no use any more. It is signed with a key that only processes of
-/// this user on this machine can read (`ResumeKeys`): what another has written names no file that we may touch.
+/// It contains no header, userinfo or query, because those may be secrets. It can be used once: `start` with it takes
+/// the partial over. It is signed with a key that only processes of this user on this machine can read (`ResumeKeys`):
+/// so a text that somebody else wrote cannot name a file that we would touch.
 package struct ResumeData: Equatable, Sendable {
-    /// The partial and what of it may be counted on.
+    /// The partial, and which of its bytes can be trusted.
     struct Held: Equatable, Sendable {
         var path: String
         var identity: FileIdentity
-        /// Besides the identity, because inode numbers are used again.
+        /// In addition to the identity, because inode numbers are reused.
         var birthNanoseconds: Int64
         var durable: ByteRangeSet
         var written: ByteRangeSet
-        /// The boot and the mount in which `written` counts.
+        /// The boot and the mount for which `written` is valid.
         var bootID: String
         var mountID: Int64?
     }
 
-    /// The source without userinfo, query and fragment.
+    /// The URL without userinfo, query and fragment.
     package internal(set) var url: String
-    /// False when something was left out of the URL: then the host has to give it again.
+    /// False if something was left out of the URL: then the host must give it again.
     package internal(set) var isURLWhole: Bool
     /// The destination; nil while the file has no name.
     package internal(set) var path: String?
-    /// Where it is to be named, if it has no name.
+    /// The directory for the file, if it has no name.
     package internal(set) var directory: String?
-    /// What the download was started with, without headers.
+    /// The options of the download, without headers.
     package internal(set) var options: DownloadOptions
     var entity: Entity?
     var suggestedFileName: String?
-    /// Nil when nothing is held that could be told from another file later.
+    /// Nil if there are no bytes that can later be distinguished from another file.
     var held: Held?
-    /// What was signed, and with what result; empty in what was not read from a text.
+    /// The signed text and its signature; empty if it was not read from a text.
     var signature = Signature()
 
     struct Signature: Equatable, Sendable {
@@ -43,7 +43,7 @@ package struct ResumeData: Equatable, Sendable {
         var mac = ""
     }
 
-    /// Where the bytes are that it brings, if any.
+    /// The path of the partial, if there is one.
     package var partialPath: String? { held?.path }
 }
 
@@ -57,8 +57,8 @@ package struct ResumeDataError: Error, Equatable, Sendable {
     }
 }
 
-/// How resume data is written: `name=value` pairs joined by `&`, values percent-encoded, then an authentication code of all
-/// that (`mac`, RFC 2104), then a digest that tells damage from forgery.
+/// The format of resume data: `name=value` pairs joined by `&`, with percent-encoded values, then an authentication
+/// code of all that (`mac`, RFC 2104), then a digest that distinguishes damage from forgery.
 extension ResumeData {
     enum Name: String, CaseIterable {
         case url
@@ -92,10 +92,10 @@ extension ResumeData {
     static let macName = "&mac="
     static let digestName = "&sha256="
     static let hexDigitCount = Checksum.Algorithm.sha256.hexDigitCount
-    /// More ranges than this are not exported: the first and the largest are.
+    /// If there are more ranges, only the first and the largest are exported.
     private static let maxRangeCount = 200
 
-    /// Nil when the text would be longer than its limit, or libcrypto fails.
+    /// Nil if the text would be longer than its limit, or if libcrypto fails.
     func encoded(key: [UInt8]) -> String? {
         let pairs = Name.allCases.compactMap { name in
             value(name).map { "\(name.rawValue)=\(PercentEncoding.encode($0))" }
@@ -139,10 +139,10 @@ extension ResumeData {
         }
     }
 
-    /// True for what was exported with this key, and for nothing else.
+    /// True only if it was exported with this key.
     func isSigned(with key: [UInt8]) -> Bool {
         guard !signature.text.isEmpty, let mac = hmacSHA256(signature.text, key: key) else { return false }
-        // In a time that does not tell how much of it is right.
+        // Compares in constant time, so that the time does not show how much is right.
         let difference = zip(mac.utf8, signature.mac.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) }
         return mac.utf8.count == signature.mac.utf8.count && difference == 0
     }

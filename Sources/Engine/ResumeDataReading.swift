@@ -2,21 +2,21 @@ internal import Core
 internal import Files
 internal import Platform
 
-/// How resume data is read: nothing in it is believed that `start` or a server could not have said.
+/// Parsing resume data: no value is accepted that `start` or a server could not have given.
 extension ResumeData {
-    /// Reads what `encoded` wrote; a text that was changed in any way is refused, and so is a value beyond its limit.
+    /// Parses what `encoded` wrote; refuses a text that was changed, or a value beyond its limit.
     ///
-    /// Who wrote it only `isSigned` tells.
+    /// Only `isSigned` shows who wrote it.
     package init(_ text: String) throws(ResumeDataError) {
         guard text.hasPrefix("towline-resume-") else { throw ResumeDataError(message: "is not resume data") }
         guard text.hasPrefix(Self.prefix) else { throw ResumeDataError(message: "is of another version") }
         let bytes = Array(text.utf8)
         guard let whole = Self.split(bytes[...], at: Self.digestName), sha256(Array(whole.text)) == whole.code else {
-            throw ResumeDataError(message: "is damaged: it must be handed back as it was exported")
+            throw ResumeDataError(message: "is damaged: pass it unchanged, as it was exported")
         }
         let signed = Self.split(whole.text, at: Self.macName)
         let values = Values(signed?.text ?? whole.text)
-        guard let url = values[.url] else { throw ResumeDataError(message: "names no URL") }
+        guard let url = values[.url] else { throw ResumeDataError(message: "contains no URL") }
         guard url.utf8.count <= Limits.urlByteCount else {
             throw .outside(.url, "expected at most \(Limits.urlByteCount) bytes")
         }
@@ -31,7 +31,7 @@ extension ResumeData {
         if let signed { signature = Signature(text: Array(signed.text), mac: signed.code) }
     }
 
-    /// The text before a code of hexadecimal digits that ends it, and the code.
+    /// Splits off the code of hexadecimal digits at the end of the text.
     private static func split(_ bytes: ArraySlice<UInt8>, at name: String) -> (text: ArraySlice<UInt8>, code: String)? {
         let code = bytes.suffix(hexDigitCount)
         let rest = bytes.dropLast(hexDigitCount)
@@ -111,7 +111,7 @@ private struct Values {
         let birth = try integer(.birth, Int64.min...Int64.max)
         guard let device = values[.device].flatMap({ UInt64($0) }), let inode = values[.inode].flatMap({ UInt64($0) }),
             let birth
-        else { throw .outside(.inode, "expected the numbers that tell the partial file") }
+        else { throw .outside(.inode, "expected the numbers that identify the partial file") }
         return ResumeData.Held(
             path: path,
             identity: FileIdentity(device: device, inode: inode),
@@ -131,7 +131,7 @@ private struct Values {
         return number
     }
 
-    /// A field value of a response, as far as such a one is kept.
+    /// A header field value, if it is within the limit.
     private func field(_ name: ResumeData.Name) throws(ResumeDataError) -> String? {
         guard let text = values[name] else { return nil }
         guard text.utf8.count <= Limits.entityFieldByteCount, HTTPGrammar.isFieldValue(text) else {

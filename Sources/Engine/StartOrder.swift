@@ -1,16 +1,16 @@
-/// The starts that are in flight, so that they are decided and answered in the order they came.
+/// Pending starts, which are decided and answered in the order of arrival.
 struct StartOrder {
     private var first: UInt64 = 0
     private var next: UInt64 = 0
     private var resolved: [UInt64: () -> Void] = [:]
 
-    /// A place in the order.
+    /// Takes the next place in the order.
     mutating func take() -> UInt64 {
         defer { next += 1 }
         return next
     }
 
-    /// What to do for a place when those before it are done.
+    /// Sets what to do for a place, once the places before it are done.
     mutating func resolve(_ place: UInt64, _ body: @escaping () -> Void) {
         resolved[place] = body
     }

@@ -1,11 +1,11 @@
-/// What is due when, soonest first.
+/// Due times, soonest first.
 ///
-/// Times are monotonic nanoseconds. Nothing is removed early: whoever gets a due payload checks whether it still means
-/// something.
+/// Times are monotonic nanoseconds. Nothing is removed early: the receiver of a due payload checks whether it is still
+/// valid.
 struct TimerHeap<Payload> {
     private var heap: [(due: Int64, payload: Payload)] = []
 
-    /// When the next payload is due; nil when there is none.
+    /// When the next payload is due; nil if there is none.
     var nextDue: Int64? { heap.first?.due }
 
     mutating func add(_ payload: Payload, due: Int64) {

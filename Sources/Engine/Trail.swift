@@ -1,6 +1,6 @@
 internal import Core
 
-/// What happened to one download in this process, for `inspect`; bounded.
+/// What happened to one download in this process, for `inspect`; limited in size.
 struct Trail {
     static let maxHops = 40
     static let maxAttempts = 20
@@ -31,7 +31,7 @@ struct Trail {
     }
 }
 
-/// The trails of downloads that are over, for as long as there is room.
+/// The histories of final downloads, up to a limit.
 struct EndedTrails {
     static let maxCount = 200
 

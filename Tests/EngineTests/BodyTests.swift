@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Bodies of every shape, and answers to ranges that are not what was asked for.
+/// Bodies of every form, and responses that do not match the requested range.
 @Suite(.timeLimit(.minutes(1)))
 struct BodyTests {
     let directory: TemporaryDirectory
@@ -73,7 +73,7 @@ struct BodyTests {
         #expect(server.requests.count == 2)
     }
 
-    /// Answers to the second request, which asks for `400000-699999`.
+    /// Responses to the second request, which asks for `400000-699999`.
     enum Lie: String, CaseIterable, Sendable {
         case wrongStart, noContentRange, otherTotal, wholeUnder206, multipart, shortSubset, encoded, noUnit
         case precondition, range416, range416OtherTotal, range416Bare, badRequest, tooMuch, tooLittle, otherETag

@@ -5,7 +5,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Names: what stands in the way, and what appears in the meantime.
+/// Names: conflicts at the destination, at the start and later.
 @Suite(.timeLimit(.minutes(1)))
 struct DestinationTests {
     let directory: TemporaryDirectory
@@ -59,7 +59,7 @@ struct DestinationTests {
             #expect(contents("\(inner)/f (1).bin") == bytes)
             #expect(contents("\(inner)/f.bin") == Array("old".utf8))
         case .skip:
-            // It is not the one: replaced as by `overwrite`.
+            // It is another file: replaced as with `overwrite`.
             #expect(end.transfer?.mode == .fresh)
             #expect(contents("\(inner)/f.bin") == bytes)
         }
@@ -88,7 +88,7 @@ struct DestinationTests {
             #expect(end.failure?.kind == .destinationConflict)
             #expect(end.receivedByteCount == 300_000)
             #expect(contents(path) == Array("new".utf8))
-            // All bytes are kept: when the name is free nothing is fetched again.
+            // All bytes are kept: once the name is free, nothing is downloaded again.
             try FileManager.default.removeItem(atPath: path)
             try await host.perform(.resume, id)
             #expect(await host.event { $0.id == id && $0.state == .completed }.attempt == 2)

@@ -5,7 +5,7 @@ import Platform
 import Store
 import Testing
 
-/// An engine on its loop, with a client that keeps what it hears; the tests' stand-in for the service.
+/// An engine on its loop, with a client that records all events; it replaces the service in tests.
 final class EngineHost: Sendable {
     typealias Work = @Sendable (isolated DownloadEngine) -> Void
 
@@ -23,10 +23,10 @@ final class EngineHost: Sendable {
     private let inbox: Mailbox<Work>
     private let heard = Guarded(Heard())
     private let watch: Watch
-    /// Answers and events in the order in which they came; tests add their answers.
+    /// Answers and events in order of arrival; tests add their answers.
     let trace = Trace()
 
-    /// - Parameter resumeKeyPath: the user's; beside the state directory unless given.
+    /// - Parameter resumeKeyPath: the user's key; by default next to the state directory.
     init(state: String, settings: EngineSettings = EngineSettings(), resumeKeyPath: String? = nil) throws {
         let loop = try CurlLoop()
         let log = LogBox()
@@ -47,7 +47,7 @@ final class EngineHost: Sendable {
         box.set { [weak self] in self?.hear($0) }
     }
 
-    /// Ends as a killed process does: without letting go of anything.
+    /// Ends like a killed process: nothing is released.
     func stop() {
         loop.stop()
         thread.join()
@@ -71,14 +71,14 @@ final class EngineHost: Sendable {
         if !rest.isEmpty { inbox.send { engine in run(rest, engine, inbox) } }
     }
 
-    /// Answers when the engine has suspended; it goes on turning.
+    /// Returns when the engine has suspended; its loop continues.
     func suspend() async {
         await withCheckedContinuation { continuation in
             inbox.send { engine in engine.suspendAll { continuation.resume() } }
         }
     }
 
-    /// Ends as a process does that was asked to.
+    /// Ends like a process that was asked to exit.
     func suspendAndStop() async {
         await withCheckedContinuation { continuation in
             inbox.send { engine in engine.suspendAll { continuation.resume() } }
@@ -156,7 +156,7 @@ final class EngineHost: Sendable {
         try await ask { engine, reply in engine.resumeInterrupted(reply: reply) }
     }
 
-    /// The first event, heard or to come, that is as asked.
+    /// The first event, past or future, that matches.
     func event(_ predicate: @escaping @Sendable (DownloadSnapshot) -> Bool) async -> DownloadSnapshot {
         await withCheckedContinuation { continuation in
             let found = heard.withLock { heard -> DownloadSnapshot? in
@@ -168,10 +168,10 @@ final class EngineHost: Sendable {
         }
     }
 
-    /// The event that tells a download's end.
+    /// The event of a download's end.
     func end(_ id: String) async -> DownloadSnapshot { await event { $0.id == id && $0.state.isFinal } }
 
-    /// Asks again and again until the answer is as wanted; for progress, of which no event tells.
+    /// Polls until the answer is as wanted; for progress, which has no events here.
     func poll(_ id: String, until predicate: (DownloadSnapshot) -> Bool) async throws -> DownloadSnapshot {
         while true {
             let download = try await get(id)
@@ -208,9 +208,9 @@ private final class LogBox: Sendable {
     func add(_ line: String) { lines.withLock { $0.append(line) } }
 }
 
-/// Where the client finds whom to tell; set once the host exists.
+/// The receiver of events; set once the host exists.
 private final class ClientBox: Sendable {
-    /// Not the closure itself: one that goes in and out of a generic type is wrapped anew each time.
+    /// Not the closure itself: a closure that passes through a generic type is wrapped again each time.
     private final class Hearer: Sendable {
         let hear: @Sendable (DownloadSnapshot) -> Void
         init(_ hear: @escaping @Sendable (DownloadSnapshot) -> Void) { self.hear = hear }
@@ -226,7 +226,7 @@ private final class ClientBox: Sendable {
     }
 }
 
-/// What must hold of every download at every moment, whatever the test.  Isolation: any thread.
+/// Checks rules that must hold for every download at all times, in every test.  Isolation: any thread.
 private final class Watch: Sendable {
     private struct Seen {
         var attempt: Int
@@ -241,7 +241,8 @@ private final class Watch: Sendable {
 
     var violations: [String] { state.withLock { $0.violations } }
 
-    /// Within an attempt, bytes are never un-counted; attempts never go back. Events lag behind and are watched apart.
+    /// Within an attempt, received bytes never decrease; attempts never decrease. Events are delayed, so they are
+    /// checked separately.
     func look(_ download: DownloadSnapshot, from source: String) {
         let key = "\(source) \(download.id)"
         state.withLock { state in
@@ -257,7 +258,7 @@ private final class Watch: Sendable {
         }
     }
 
-    /// After the end only a revival is told, or what an update changed.
+    /// After the end only a revival, or the change of an update, is reported.
     func hear(_ download: DownloadSnapshot) {
         state.withLock { state in
             if let end = state.finals[download.id], download.state != .queued, download.state != end {

@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Resume data: given by one process, used by another with another state directory.
+/// Resume data: exported by one process, used by another one with another state directory.
 @Suite(.timeLimit(.minutes(1)))
 struct ExportTests {
     let directory: TemporaryDirectory
@@ -18,7 +18,7 @@ struct ExportTests {
 
     private func state(_ name: String) -> String { directory.path("state-\(name)") }
 
-    /// A paused download with the first million bytes, in the state directory `a`; its host goes on.
+    /// A paused download with the first million bytes, in the state directory `a`; its host continues.
     private func pausedHost(_ server: ScriptedServer, _ signal: Signal) async throws -> (EngineHost, id: String) {
         let host = try EngineHost(state: state("a"))
         let id = try await host.start(server.url("/file.bin"), path: path).download.id
@@ -60,7 +60,7 @@ struct ExportTests {
         await #expect(throws: EngineError.resumeDataUnusable(path: partialPath, reason: .partialMissing)) {
             try await third.start(data.url, path: directory.path("other"), resumeData: data)
         }
-        // The exporter begins anew, and says why.
+        // The exporting process restarts at 0, and says why.
         try await first.perform(.resume, id)
         let failed = await first.end(id)
         #expect(failed.state == .failed && failed.failure?.kind == .destinationConflict)
@@ -159,7 +159,7 @@ struct ExportTests {
         await #expect(throws: EngineError.notExportable(id: id, state: .canceled)) { try await host.export(id) }
         await #expect(throws: EngineError.downloadNotFound(id: "none")) { try await host.export("none") }
 
-        // Given up without its bytes being deleted: in the same state directory too they are there to be taken.
+        // Canceled without deleting its bytes: a start in the same state directory can also take them over.
         let taken = try await host.start(url, path: path, options: data.options, resumeData: data)
         #expect(taken.isCreated && taken.isResumed)
         let end = await host.end(taken.download.id)

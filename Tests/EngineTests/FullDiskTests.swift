@@ -5,7 +5,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Full disks: all that goes there waits together, and goes on by itself when there is room.
+/// Full disks: all downloads to the disk wait together, and continue by themselves when there is space.
 @Suite(.enabled(if: mayMount, "SKIPPED: only root may mount the small file systems that these tests fill"), .serialized)
 struct FullDiskTests {
     let directory: TemporaryDirectory
@@ -16,7 +16,7 @@ struct FullDiskTests {
         volume = try SmallVolume("size=8m")
     }
 
-    /// Takes some of the room.
+    /// Uses some of the space.
     private func put(_ byteCount: Int, _ name: String) throws {
         try Data(count: byteCount).write(to: URL(fileURLWithPath: volume.path(name)))
     }
@@ -33,7 +33,7 @@ struct FullDiskTests {
         let release = try Signal()
         let server = try ScriptedServer { request in
             .file(bytes, etag: "\"v\"") {
-                // Of unknown length: no room is reserved for them, so that a look at the disk finds none.
+                // With unknown length no space is reserved, so that a check of the disk finds none.
                 $0.isChunked = ["/a", "/held"].contains(request.path) && request.occurrence == 0
                 if request.path == "/held", request.value("Range") == nil { $0.middle = (400_000, release) }
             }
@@ -65,9 +65,9 @@ struct FullDiskTests {
             #expect(contents(volume.path(name)) == bytes)
         }
         #expect(try await host.get("held").attempt == 1)
-        // Of a file of unknown length the last byte held is asked for again.
+        // For a file of unknown length the last received byte is requested again.
         #expect(server.requests.last { $0.path == "/held" }?.value("Range") == "bytes=383616-")
-        // Who stood first in the queue goes on first.
+        // The first in the queue continues first.
         let order = host.events.filter { $0.state == .queued }.map(\.id).suffix(4)
         #expect(Array(order) == ["held", "a", "c", "d"])
         release.set()
@@ -138,7 +138,7 @@ struct FullDiskTests {
         try await first.perform(.pause, "f")
         await first.suspendAndStop()
         release.set()
-        // The partial loses what was reserved for it, as one that was copied here would.
+        // The partial loses its reserved space, like one that was copied here.
         let file = try FileDescriptor(open: path + ".towline", flags: O_RDWR)
         try file.truncate(to: file.status().byteCount)
         volume.fill()

@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// A process whose host has gone gives its downloads up to one that is asked about them.
+/// A process whose host has exited hands downloads over to a process that asks for them.
 @Suite(.timeLimit(.minutes(1)))
 struct HandoverTests {
     let directory: TemporaryDirectory
@@ -31,7 +31,7 @@ struct HandoverTests {
         let id = try await first.start(server.url("/f"), path: path).download.id
         _ = try await first.poll(id) { $0.receivedByteCount >= 1_000_000 }
         first.beginYielding()
-        // Read after it: it is in the store by now.
+        // This read comes after it, so it is stored now.
         _ = try await first.list()
         let second = try EngineHost(state: state)
         defer { second.stop() }
@@ -58,7 +58,7 @@ struct HandoverTests {
         _ = try await first.poll(id) { $0.receivedByteCount >= 1_000_000 }
         let second = try EngineHost(state: state)
         defer { second.stop() }
-        // Not yielding yet: the same start finds it, anything else is refused at once.
+        // Not yielding yet: the same start finds it, everything else is refused at once.
         let found = try await second.start(server.url("/f"), path: path)
         #expect(found.download.id == id)
         #expect(found.download.owner == .other)
@@ -67,7 +67,7 @@ struct HandoverTests {
             throws: EngineError.lockedElsewhere(id: id, owner: OwnerProcess(id: currentProcessID(), yields: false))
         ) { try await second.perform(.cancel, id) }
         first.beginYielding()
-        // Read after it: it is in the store by now.
+        // This read comes after it, so it is stored now.
         _ = try await first.list()
         let answer = try await second.start(server.url("/f"), path: path)
         #expect(answer.download.id == id)

@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// What the records claim after a death is in the files.
+/// After a kill, all bytes that the records claim are in the files.
 @Suite(.timeLimit(.minutes(2)))
 struct MarkTests {
     let directory: TemporaryDirectory
@@ -20,7 +20,7 @@ struct MarkTests {
         let isLast = Guarded(false)
         let server = try ScriptedServer { request in
             let number = Int(request.path.dropFirst()) ?? 0
-            // A third of the files changes at each request, a third never, a third has no ranges.
+            // A third of the files change at each request, a third never change, and a third have no ranges.
             let etag = number % 3 == 0 ? "\"v\(request.occurrence)\"" : "\"v\""
             var bytes = truths[number]
             if number % 3 == 0 { bytes[0] = UInt8(truncatingIfNeeded: request.occurrence) }
@@ -29,7 +29,7 @@ struct MarkTests {
                 $0.ignoresRanges = number % 3 == 2
                 $0.pieceByteCount = 50_000 + number * 1_000
                 if isLast.withLock({ $0 }) { return }
-                // None comes to its end before the last round.
+                // No download completes before the last round.
                 if request.occurrence % 4 == 3 { $0.dropAfterByteCount = 200_000 + number * 10_000 }
                 $0.stallAfterByteCount = 300_000 + number * 30_000
             }
@@ -63,7 +63,7 @@ struct MarkTests {
                 for range in ranges.ranges {
                     let part = Int(range.lowerBound)..<Int(range.upperBound)
                     try #require(part.upperBound <= held.count)
-                    // The first byte is the version's.
+                    // The first byte depends on the version.
                     let isRight = held[part].dropFirst() == truths[number][part].dropFirst()
                     #expect(isRight, "d\(number) \(range) after round \(round)")
                     if number % 3 == 0, part.lowerBound == 0 {
@@ -85,7 +85,7 @@ struct MarkTests {
         }
     }
 
-    /// How many downloads have had enough for a mark in this process.
+    /// Number of downloads that received enough bytes for a mark in this process.
     private func begunCount(_ host: EngineHost, _ count: Int) async throws -> Int {
         var begunCount = 0
         for number in 0..<count {

@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// In which order answers and events leave the engine.
+/// The order of answers and events of the engine.
 @Suite(.timeLimit(.minutes(1)))
 struct OrderTests {
     let directory: TemporaryDirectory
@@ -168,7 +168,7 @@ struct OrderTests {
     @Test func `a request made from within an answer is not left waiting`() async throws {
         let host = try EngineHost(state: state)
         defer { host.stop() }
-        // If each waited for the end of the loop's longest sleep, a second, the time limit would strike.
+        // If each waited for the longest sleep of the loop, a second, the time limit would be exceeded.
         let _: Bool = try await host.ask { engine, reply in Self.ask(200, engine, reply) }
     }
 

@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Where redirects lead, and what goes along.
+/// Targets of redirects, and which headers are sent there.
 @Suite(.timeLimit(.minutes(1)))
 struct RedirectTests {
     let directory: TemporaryDirectory
@@ -85,7 +85,8 @@ struct RedirectTests {
         let id = try await host.start(server.url("/first"), path: path, options: options).download.id
         #expect(await host.end(id).state == .completed)
         #expect(server.requests.first?.value("Cookie") == "own=0")
-        // A port is no part of a cookie's place (RFC 6265, 8.5), but one of the origin that the caller's own stay with.
+        // A cookie does not depend on the port (RFC 6265, 8.5), but an origin does, and with it the caller's own
+        // cookies.
         #expect(other.requests.first?.value("Cookie") == "a=1")
         #expect(server.requests.last?.value("Cookie") == "a=1")
     }

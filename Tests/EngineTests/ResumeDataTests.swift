@@ -5,7 +5,7 @@ import Platform
 import Testing
 import TestSupport
 
-/// The two doors by which options and numbers come in a second time: resume data, and the text in a record.
+/// The two inputs from which options and numbers are read again: resume data, and the text in a record.
 @Suite(.timeLimit(.minutes(1)))
 struct ResumeDataTests {
     private let key = [UInt8](repeating: 7, count: 32)
@@ -67,7 +67,7 @@ struct ResumeDataTests {
         #expect(!read.isSigned(with: []))
     }
 
-    /// Random harm, with a digest that goes with it: reading ends, with limits kept, or throws.
+    /// Random damage with a matching digest: reading either returns values within the limits, or throws.
     @Test func `no text traps, and none brings what start would refuse`() throws {
         var random = RandomBytes(seed: 20)
         let text = try #require(data().encoded(key: key)).components(before: "&mac=")

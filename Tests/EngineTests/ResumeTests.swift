@@ -5,7 +5,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Interruptions of every kind, and what comes after them.
+/// Interruptions of all kinds, and how downloads continue after them.
 @Suite(.timeLimit(.minutes(1)))
 struct ResumeTests {
     let directory: TemporaryDirectory
@@ -17,7 +17,7 @@ struct ResumeTests {
         directory = try TemporaryDirectory()
     }
 
-    /// A server whose first answer stops in the middle until the signal; later ones come whole.
+    /// A server whose first response stops in the middle until the signal; later ones are complete.
     private func haltingServer(at byteCount: Int, _ signal: Signal) throws -> ScriptedServer {
         let bytes = bytes
         return try ScriptedServer { request in

@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// What is tried again, when, and how it ends.
+/// What is retried, when, and how it ends.
 @Suite(.timeLimit(.minutes(1)))
 struct RetryTests {
     let directory: TemporaryDirectory
@@ -102,7 +102,7 @@ struct RetryTests {
         #expect(failed.failure?.kind == .incomplete)
         #expect(failed.receivedByteCount == 150_000)
         #expect(failed.attempt == 1)
-        // One that gained, and three that did not.
+        // One request that received bytes, and three that did not.
         #expect(server.requests.count == 4)
         isDown.withLock { $0 = false }
         let resumed = try await host.perform(.resume, id)
@@ -124,7 +124,7 @@ struct RetryTests {
             let host = try EngineHost(state: inner.path("state"))
             let id = try await host.start(server.url("/f"), path: inner.path("f"), id: "d").download.id
             await server.waitForFinishedAnswers(1)
-            // Asked again and again until the failure is there to be resumed, before its event as often as not.
+            // Repeated until the failure can be resumed; in about half of the runs that is before its event.
             var isResumed = false
             while !isResumed { isResumed = try await host.perform(.resume, id).isChanged }
             let end = await host.event { $0.state == .completed }

@@ -7,7 +7,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Options that try again soon.
+/// Options with short delays before retries.
 func quick(maxAttempts: Int = 3, _ configure: (inout DownloadOptions) -> Void = { _ in }) -> DownloadOptions {
     var options = DownloadOptions()
     options.retry = RetryOptions(maxAttempts: maxAttempts, initialDelayMilliseconds: 10, maxDelayMilliseconds: 20)
@@ -31,15 +31,15 @@ final class Trace: Sendable {
     func clear() { lines.withLock { $0 = [] } }
 }
 
-/// A file system of its own, in memory and small.
+/// A small file system in memory.
 final class SmallVolume: Sendable {
     let path: String
 
-    /// - Parameter options: those of tmpfs, as mount(8) takes them.
+    /// - Parameter options: options of tmpfs, as for mount(8).
     init(_ options: String) throws {
         path = FileManager.default.temporaryDirectory.path + "/towline-volume-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        // Not mount(8): Foundation's Process is not safe beside so many threads.
+        // Not mount(8): Foundation's Process is not safe next to so many threads.
         guard mount("tmpfs", path, "tmpfs", 0, options) == 0 else {
             try FileManager.default.removeItem(atPath: path)
             throw Errno.current
@@ -53,7 +53,7 @@ final class SmallVolume: Sendable {
 
     func path(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Takes all the room there is.
+    /// Uses all the space.
     func fill() {
         let file = open(path("hog"), O_WRONLY | O_CREAT, 0o600)
         let block = [UInt8](repeating: 0, count: 4_096)
@@ -64,10 +64,10 @@ final class SmallVolume: Sendable {
     func makeRoom() throws { try FileManager.default.removeItem(atPath: path("hog")) }
 }
 
-/// Whether this process may mount a file system, found by trying once.
+/// Whether this process may mount a file system; found by trying once.
 let mayMount: Bool = (try? SmallVolume("size=64k")) != nil
 
-/// The digest of some bytes, by way of a file in that directory.
+/// The digest of some bytes, computed from a file in the directory.
 func digest(_ bytes: [UInt8], _ algorithm: Checksum.Algorithm, in directory: TemporaryDirectory) throws -> Checksum {
     let path = directory.path("digested")
     try Data(bytes).write(to: URL(fileURLWithPath: path))

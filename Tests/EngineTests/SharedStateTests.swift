@@ -28,7 +28,7 @@ struct SharedStateTests {
         let path = directory.path("a")
         let id = try await first.start(server.url("/a"), path: path, id: "a").download.id
         _ = try await first.poll(id) { $0.receivedByteCount == 600_000 }
-        // What is gathered goes to the disk after a second, and the mark with it.
+        // Gathered bytes are written after a second, with their mark.
         let seen = try await second.poll(id) { $0.receivedByteCount == 600_000 }
         #expect(seen.owner == .other)
         #expect(seen.state == .active)
@@ -54,7 +54,7 @@ struct SharedStateTests {
         #expect(await second.end(other).state == .completed)
         #expect(contents(directory.path("b")) == bytes)
 
-        // The first goes; the second takes over.
+        // The first process exits; the second takes over.
         await first.suspendAndStop()
         signal.set()
         #expect(try await second.resumeInterrupted() == 1)

@@ -5,7 +5,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Who may run, and that a slot comes back whatever happens to its download.
+/// Which downloads may run, and that a slot is released whatever happens to its download.
 @Suite(.timeLimit(.minutes(1)))
 struct SlotTests {
     let directory: TemporaryDirectory
@@ -38,7 +38,7 @@ struct SlotTests {
         var most = 0
         var active: Set<String> = []
         for event in host.events {
-            // Finalizing takes no slot.
+            // Finalizing needs no slot.
             if event.state == .active, event.phase == .connecting || event.phase == .downloading {
                 active.insert(event.id)
             } else {

@@ -5,7 +5,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Disks that are full: of the data, and of the state.
+/// Full disks: with the files, and with the state.
 @Suite(.enabled(if: mayMount, "SKIPPED: only root may mount the small file systems that these tests fill"))
 struct StorageFailureTests {
     let directory: TemporaryDirectory
@@ -53,7 +53,7 @@ struct StorageFailureTests {
         let paused = try await host.start(server.url("/p"), path: directory.path("p"), startsPaused: true).download.id
         _ = try await host.poll(id) { $0.receivedByteCount == 300_000 }
         volume.fill()
-        // The write-ahead log may have room for some more.
+        // The write-ahead log may have some space left.
         var failure: EngineError?
         for index in 0..<200 where failure == nil {
             do throws(EngineError) {
@@ -71,7 +71,7 @@ struct StorageFailureTests {
         }
         await #expect(throws: EngineError.self) { try await host.perform(.cancel, paused) }
         signal.set()
-        // Its bytes go on to their place; its end may have to wait for room.
+        // Its bytes are still written to the destination; its end may have to wait for space.
         while contents(path + ".towline")?.count != 600_000, contents(path) == nil {
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -80,7 +80,7 @@ struct StorageFailureTests {
         #expect(end.receivedByteCount == 600_000)
         #expect(contents(path) == bytes)
         _ = try await host.poll(paused) { $0.state == .canceled }
-        // What memory knew is on disk by now: saves are repeated every second.
+        // Changes in memory are stored now, because saves are repeated every second.
         var saved: DownloadState?
         while saved != .completed {
             let other = try EngineHost(state: volume.path("state"))

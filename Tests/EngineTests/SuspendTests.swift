@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Pauses, ends and deaths in every phase, and what the next process makes of them.
+/// Pauses, exits and kills in every phase, and how the next process continues.
 @Suite(.timeLimit(.minutes(1)))
 struct SuspendTests {
     let directory: TemporaryDirectory
@@ -17,7 +17,7 @@ struct SuspendTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Moments in a download's life, as the events tell them.
+    /// Moments of a download, as reported by events.
     enum Moment: String, CaseIterable, Sendable {
         case queued, connecting, beforeBody, downloading, bodyEnded, verifying, finalizing, waiting
     }
@@ -62,7 +62,7 @@ struct SuspendTests {
                 #expect(answer.isChanged)
                 isOver = command == .cancel
             } catch let error as EngineError {
-                // It was faster.
+                // The download was faster.
                 guard case .invalidState(_, .completed, command) = error else { throw error }
             }
             await first.suspendAndStop()
@@ -102,7 +102,8 @@ struct SuspendTests {
         try await host.perform(.pause, id)
         for round in 0..<15 {
             let done = try Signal()
-            // A turn apart: the resume has its slot and opens the partial, the pause comes before that is done.
+            // One turn apart: the resume has its slot and opens the partial, and the pause is performed before that is
+            // done.
             host.inTurns([
                 { engine in engine.perform(.resume, on: .one("f"), deletesPartial: true) { _ in } },
                 { engine in engine.perform(.pause, on: .one("f"), deletesPartial: true) { _ in done.set() } },
@@ -177,7 +178,7 @@ struct SuspendTests {
         let id = try await first.start(server.url("/f"), path: path).download.id
         #expect(await first.end(id).state == .completed)
         await first.suspendAndStop()
-        // What a crash between the rename and its record leaves.
+        // The state that a crash between the rename and its record leaves.
         try await rewrite(id) { record in
             record.state = .active
             record.isFinalizing = true
@@ -193,7 +194,7 @@ struct SuspendTests {
         #expect(contents(path) == bytes)
     }
 
-    /// Changes a record behind everybody's back: takes it out and starts it again with the same content.
+    /// Changes a record without the engine: deletes it and inserts it again with the changed content.
     private func rewrite(_ id: String, _ body: (inout DownloadRecord) -> Void) async throws {
         let store = try Store(StoreConfiguration(location: .directory(state)))
         defer { store.close() }

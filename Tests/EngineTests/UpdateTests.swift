@@ -4,7 +4,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Another source for the same bytes, another place in the queue, other words.
+/// A new URL for the same file, a new priority, new metadata.
 @Suite(.timeLimit(.minutes(1)))
 struct UpdateTests {
     let directory: TemporaryDirectory

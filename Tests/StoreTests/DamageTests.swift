@@ -4,7 +4,7 @@ import Platform
 import Store
 import Testing
 
-/// What is damaged is noticed, costs as little as can be, and is said.
+/// Damage is detected, costs as little as possible, and is reported.
 @Suite struct DamageTests {
     private func run(_ sql: String, in directory: TemporaryDirectory) throws {
         let database = try Database(
@@ -15,7 +15,7 @@ import Testing
         try database.run(sql)
     }
 
-    /// A state that its process left behind, with two downloads, each with bytes.
+    /// A state left by a process, with two downloads that have received bytes.
     private func makeState(_ directory: TemporaryDirectory, ids: [String] = ["a", "b"]) throws {
         let client = try Client(directory)
         for id in ids {
@@ -65,7 +65,7 @@ import Testing
         #expect(try damage(client).rescuedCount == 1)
         #expect(try client.perform(.get(id: "a")) == .notFound)
         #expect(try client.get("b").record.durable == ByteRangeSet(0, 100_000))
-        // It may be asked for anew.
+        // It can be started again.
         _ = try client.create(record("a"))
     }
 
@@ -172,7 +172,7 @@ import Testing
         #expect(outside.names() == ["theirs"])
         #expect(outside.bytes("theirs").isEmpty)
         _ = try client.create(record("c"))
-        // Only the database itself costs downloads.
+        // Only the loss of the database itself costs downloads.
         #expect(try (client.perform(.get(id: "a")) == .notFound) == (name == "towline.db"))
     }
 
@@ -252,7 +252,7 @@ import Testing
         #expect(directory.names().contains("check.requested"))
         guard case .loaded(let taken) = try first.perform(.adopt(id: "a")) else { throw Unexpected("not taken over") }
         #expect(taken.record.durable.isEmpty)
-        // What its owner writes is right again.
+        // What its owner writes is valid again.
         _ = try first.save(taken.record)
         #expect(try first.get("a").record.failure?.kind == .storage)
     }

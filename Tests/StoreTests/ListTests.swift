@@ -32,7 +32,7 @@ import Testing
             revisions.insert(page.revision)
             #expect((page.nextCursor == nil) == (turn == 2))
             query.cursor = page.nextCursor
-            // Told ones, untold ones and new ones change between the pages.
+            // Listed, not yet listed and new downloads change between the pages.
             _ = try client.save(records[turn])
             _ = try client.save(records[24 - turn])
             _ = try client.create(record("new-\(turn)"))

@@ -97,7 +97,7 @@ import Testing
         let directory = TemporaryDirectory()
         do {
             let client = try Client(directory)
-            // More than is looked at whole at every start.
+            // Too large for a complete check at every start.
             let trail = String(repeating: "x", count: 30_000)
             let candidates = (0..<300).map { number in
                 var record = record("id-\(number)")
@@ -107,7 +107,7 @@ import Testing
             _ = client.performAll(candidates.map { .start($0) })
         }
         var bytes = directory.bytes("towline.db")
-        // Some that opening does not come by.
+        // Pages that opening does not read.
         for index in (bytes.count / 2)..<(bytes.count / 2 + 200_000) { bytes[index] = 0xa5 }
         try directory.write("towline.db", bytes)
         do {

@@ -4,7 +4,7 @@ import Store
 import Testing
 
 @Suite struct OwnerTests {
-    /// A directory in which a process made records and died.
+    /// A directory in which a process made records and was killed.
     private func abandoned(_ records: [DownloadRecord], slots: [ProgressRecord] = []) throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         let client = try Client(directory)
@@ -108,7 +108,7 @@ import Testing
             guard case .loaded(let adopted) = try client.perform(.adopt(id: "a")) else { throw Unexpected("adopt") }
             #expect(adopted.record.written == marks)
         }
-        // This one died too before it wrote a mark of its own.
+        // This process was also killed before it wrote a mark of its own.
         let last = try Client(directory)
         #expect(try last.get("a").ownership == .dead)
         #expect(try last.get("a").record.written == marks)

@@ -3,7 +3,7 @@ import Core
 import Platform
 import Testing
 
-/// What a stored record may say; what more it says is mended when it is read.
+/// The limits of stored records; values beyond them are corrected when they are read.
 @Suite struct RecordLimitsTests {
     private func stored(_ change: (inout DownloadRecord) throws -> Void) throws -> DownloadRecord {
         var record = DownloadRecord(id: "d", url: "http://h/x", createdAtMilliseconds: 5)

@@ -47,7 +47,7 @@ import Testing
         second.requestedDirectory = "/d"
         #expect(try client.start(second, isIDGiven: false) == .existing(created))
         #expect(try client.perform(.claimDestination(id: "a", path: "/d/f")) != .notFound)
-        // Named in the meantime, asked for by the name.
+        // Named meanwhile, and requested with that name.
         let named = LoadedRecord(record: try client.get("a").record, ownership: .own)
         let third = record("c", url: "https://example.org/f", path: "/d/f")
         #expect(try client.start(third, isIDGiven: false) == .existing(named))
@@ -63,7 +63,7 @@ import Testing
         _ = try client.save(holder)
         let created = try client.create(other)
         #expect(created.path == "/d/x")
-        // The first cannot come back while the second is there.
+        // The first cannot be resumed while the second exists.
         guard case .loaded(let adopted) = try client.perform(.adopt(id: "a")) else { throw Unexpected("adopt") }
         var revived = adopted.record
         revived.state = .queued

@@ -4,7 +4,7 @@ import Platform
 import Store
 import Testing
 
-/// A directory that goes with its owner.
+/// A directory that is deleted with its owner.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -33,7 +33,7 @@ final class TemporaryDirectory: Sendable {
     }
 }
 
-/// One process, as far as the store can tell: a store with answers that can be waited for.
+/// One process, as seen by the store: a store with results that can be waited for.
 final class Client: Sendable {
     let store: Store
     private let directory: TemporaryDirectory

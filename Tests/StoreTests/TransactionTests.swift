@@ -77,12 +77,13 @@ import Testing
             modeSource: directory.path + "/state.lock",
             busyLimitMilliseconds: 5_000
         )
-        // One row's change fails as a broken statement would, whatever was done before it in the transaction.
+        // The change of one row fails like a broken statement, after other changes in the transaction.
         var only = record("only")
         only.priority = 13
         _ = try client.create(only)
         try saboteur.run("CREATE UNIQUE INDEX sabotage ON download(priority) WHERE priority = 13")
-        // The inbox is taken whole only while the store thread waits: hold the write lock until all have come.
+        // The inbox is taken as a whole only while the store thread waits: hold the write lock until all jobs are
+        // queued.
         try saboteur.run("BEGIN IMMEDIATE")
         var good = created
         good.priority = 1
@@ -91,7 +92,7 @@ import Testing
         let operations: [StoreOperation] = [
             .save(good), .start(StartCandidate(record: record("b"), isIDGiven: true)), .save(bad),
         ]
-        // Its own transaction, which waits for the lock, while the three gather behind it.
+        // In its own transaction, which waits for the lock, while the other three are queued.
         client.store.submit(.save(created), ticket: 100)
         for (index, operation) in operations.enumerated() { client.store.submit(operation, ticket: UInt64(index)) }
         try saboteur.run("COMMIT")
@@ -100,7 +101,7 @@ import Testing
         let failures = results.filter { if case .failed = $0.outcome { true } else { false } }
         #expect(failures.contains { $0.ticket == 2 })
         for result in results where result.ticket < 2 {
-            // Where an operation shared the failing one's transaction it failed with it, else it was applied.
+            // An operation in the transaction of the failing one failed too, otherwise it was applied.
             let isApplied =
                 result.ticket == 0
                 ? try client.get("a").record.priority == 1
