@@ -49,7 +49,7 @@ class Row:
 
     def show(self, download: Download) -> None:
         self.download = download
-        self.name["text"] = (download.path or download.url).rpartition("/")[2] or download.url
+        self.name["text"] = download.label.rpartition("/")[2] or download.url
         state = download.state if download.error is None else f"{download.state}: {download.error.message}"
         self.describe(download, state)
         running = download.state in ("queued", "active", "waiting")
@@ -61,7 +61,7 @@ class Row:
         if self.download.state != "active":
             return  # what was under way when it was paused
         speed = "" if event.bytes_per_second is None else f"{megabytes(event.bytes_per_second)}/s"
-        left = "" if event.eta_ms is None else f", {event.eta_ms // 1000} s left"
+        left = "" if event.eta is None else f", {event.eta:.0f} s left"
         self.describe(event, (speed + left) or "downloading")
 
     def describe(self, what: Union[Download, Progress], words: str) -> None:
@@ -154,7 +154,9 @@ class Window:
 
 
 def main(directory: str) -> None:
-    with Towline(app="example-desktop", resume_interrupted=True, progress_interval_ms=INTERVAL_MS) as client:
+    with Towline(
+        app="example-desktop", resume_interrupted=True, progress_interval=INTERVAL_MS / 1000
+    ) as client:
         root = tk.Tk()
         Window(root, client, directory)
         root.mainloop()

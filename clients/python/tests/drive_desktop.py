@@ -97,7 +97,7 @@ def main(directory: str, screenshot: str) -> None:
         commands.put("")
 
     threading.Thread(target=read, daemon=True).start()
-    with Towline(app="example-desktop", resume_interrupted=True, progress_interval_ms=100) as client:
+    with Towline(app="example-desktop", resume_interrupted=True, progress_interval=0.1) as client:
         root = tk.Tk()
         driver = Driver(root, desktop.Window(root, client, directory), screenshot)
         root.update()

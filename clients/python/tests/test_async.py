@@ -48,7 +48,7 @@ async def test_a_file_comes_whole(binary: str, server: Server, state: Path, tmp_
     async with AsyncTowline(binary, state_dir=state) as client:
         assert (await client.info()).state_directory == str(state)
         download = await client.fetch(server.url("file.bin"), directory=tmp_path, checksum=checksum)
-        assert download.path == str(tmp_path / "file.bin")
+        assert download.path == tmp_path / "file.bin"
         assert (download.received_bytes, download.fraction) == (len(body), 1.0)
         assert download.checksum == towline.Checksum.parse(checksum)
         assert (await client.inspect(download)).download.id == download.id
@@ -63,8 +63,8 @@ async def test_a_relative_path_is_the_programs_own(
     server.add("f", b"abc")
     async with AsyncTowline(binary, state_dir=state) as client:
         monkeypatch.chdir(tmp_path)  # after the service was started elsewhere
-        assert (await client.fetch(server.url("f"), "here")).path == str(tmp_path / "here")
-        assert (await client.fetch(server.url("f"))).path == str(tmp_path / "f")
+        assert (await client.fetch(server.url("f"), "here")).path == tmp_path / "here"
+        assert (await client.fetch(server.url("f"))).path == tmp_path / "f"
 
 
 @asynchronous
@@ -149,7 +149,7 @@ async def test_list_goes_over_all_pages(binary: str, server: Server, state: Path
 async def test_events_of_all_and_of_one(binary: str, server: Server, state: Path, tmp_path: Path) -> None:
     held = server.add("f", content(3, 200_000), hold_at=100_000)
     server.add("g", b"g")
-    async with AsyncTowline(binary, state_dir=state, progress_interval_ms=50) as client:
+    async with AsyncTowline(binary, state_dir=state, progress_interval=0.05) as client:
         everything = client.events()
         started = await client.start(server.url("f"), tmp_path / "f")
         await client.fetch(server.url("g"), tmp_path / "g")
@@ -174,7 +174,7 @@ async def test_events_of_all_and_of_one(binary: str, server: Server, state: Path
 @asynchronous
 async def test_subscriptions_and_settings(binary: str, state: Path) -> None:
     async with AsyncTowline(binary, state_dir=state) as client:
-        settings = await client.configure(max_active=3, defaults={"userAgent": "mine/1"})
+        settings = await client.configure(max_active=3, defaults={"user_agent": "mine/1"})
         assert (settings.max_active, settings.defaults.user_agent) == (3, "mine/1")
         subscription = await client.subscribe(["changed"])
         await client.unsubscribe(subscription)

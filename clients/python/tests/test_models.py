@@ -8,12 +8,13 @@ import subprocess
 import typing
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, Optional, Union
 
 import pytest
 
 import towline
-from towline import calls, errors, models
+from towline import calls, errors, models, options
 
 JSON = dict[str, Any]
 
@@ -78,9 +79,7 @@ def resolve(document: JSON, schema: JSON) -> JSON:
 def hints(model: type[models.Model]) -> dict[str, Any]:
     """Wire name → type."""
     found = typing.get_type_hints(model)
-    return {
-        f.metadata.get("wire") or models.wire_name(f.name): found[f.name] for f in dataclasses.fields(model)
-    }
+    return {models._wire_name_of(f, found[f.name]): found[f.name] for f in dataclasses.fields(model)}
 
 
 def mismatches(document: JSON, hint: Any, schema: JSON, where: str) -> Iterator[str]:
@@ -107,7 +106,12 @@ def mismatch(document: JSON, hint: Any, schema: JSON, where: str) -> Iterator[st
             yield f"{where} is {kinds}, not an array"
         yield from mismatches(document, typing.get_args(hint)[0], schema["items"], f"{where}[]")
     else:
-        expected = {int: "integer", str: "string", bool: "boolean", datetime: "string", Mapping: "object"}
+        expected: Mapping[Any, str] = {
+            **dict.fromkeys((int, float), "integer"),
+            **dict.fromkeys((str, datetime, Path), "string"),
+            bool: "boolean",
+            Mapping: "object",
+        }
         if kinds != [expected[origin or hint]]:
             yield f"{where} is {kinds}, not {hint}"
 
@@ -163,14 +167,17 @@ def sent(call: calls.Call[Any]) -> set[str]:
     return set(call.params)
 
 
+def wire_options(kind: Any) -> set[str]:
+    hints = typing.get_type_hints(kind)
+    return {models.wire_name(n) + ("Ms" if models.is_seconds(hint) else "") for n, hint in hints.items()}
+
+
 def every_param() -> Mapping[str, set[str]]:
     """What the typed methods can send, by method."""
-    options = {models.wire_name(n) for n in typing.get_type_hints(calls.StartOptions, vars(models))} - {
-        "extra"
-    }
+    start = wire_options(options.StartOptions) - {"extra"}
     several = {"id", "ids", "all"}
     return {
-        "start": options | {"url", "path", "directory", "fileName"},
+        "start": start | {"url", "path", "directory", "fileName"},
         "pause": several,
         "resume": several,
         "cancel": several | {"deletePartial"},
@@ -181,11 +188,11 @@ def every_param() -> Mapping[str, set[str]]:
         "inspect": sent(calls.inspect("a")),
         "subscribe": sent(calls.subscribe([], [], 250)),
         "unsubscribe": sent(calls.unsubscribe("a")),
-        "configure": {models.wire_name(n) for n in typing.get_type_hints(calls.ConfigureOptions)},
+        "configure": wire_options(options.ConfigureOptions),
         "initialize": sent(calls.initialize("all", 250, True)),
         "shutdown": sent(calls.shutdown("suspend")),
         "export": {"id"},
-        "update": {"id"} | {models.wire_name(n) for n in typing.get_type_hints(calls.UpdateOptions)},
+        "update": {"id"} | wire_options(options.UpdateOptions),
         "info": set(),
         "ping": set(),
         "rpc.discover": set(),
@@ -203,10 +210,10 @@ def test_the_typed_methods_send_exactly_what_the_service_takes(openrpc: JSON) ->
 
 def test_words_that_parameters_choose_from_are_known(openrpc: JSON) -> None:
     for name, words in {
-        "ifExists": calls.IfExists,
-        "onChange": typing.get_type_hints(calls.StartOptions)["on_change"],
-        "resumePolicy": typing.get_type_hints(calls.StartOptions)["resume_policy"],
-        "events": calls.EventNames,
+        "ifExists": options.IfExists,
+        "onChange": typing.get_type_hints(options.StartOptions)["on_change"],
+        "resumePolicy": typing.get_type_hints(options.StartOptions)["resume_policy"],
+        "events": options.EventNames,
     }.items():
         schema = next(p["schema"] for p in described(openrpc, "start")["params"] if p["name"] == name)
         assert set(resolve(openrpc, schema)["enum"]) <= set(typing.get_args(words)), name
@@ -344,4 +351,7 @@ def test_an_unfinished_download_raises_with_its_cause() -> None:
         failed.raise_unless_completed()
     assert caught.value.download is failed
     assert "httpStatus" in str(caught.value)
-    assert download(state="completed").raise_unless_completed().state == "completed"
+    with pytest.raises(errors.DownloadFailed):
+        download(state="active", path=Path("/d/f")).raise_unless_completed()
+    finished = download(state="completed", path=Path("/d/f")).raise_unless_completed()
+    assert (type(finished), finished.path) == (models.FinishedDownload, Path("/d/f"))

@@ -47,7 +47,7 @@ def test_there_are_programs() -> None:
 def test_the_table_names_every_method_and_no_other() -> None:
     rows = [line for line in TEXT.splitlines() if line.startswith("| `")]
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    methods = {name for name in vars(towline.Towline) if not name.startswith("_") and name != "process_id"}
+    methods = {name for name in dir(towline.Towline) if not name.startswith("_") and name != "process_id"}
     classes = {name for name in named if name[0].isupper()}
     assert named - classes == methods - {"open", "close"}
     assert all(hasattr(towline, name) for name in classes)

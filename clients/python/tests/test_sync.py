@@ -46,7 +46,7 @@ def test_a_file_comes_whole(binary: str, server: Server, state: Path, tmp_path: 
     server.add("file.bin", body)
     with Towline(binary, state_dir=state) as client:
         download = client.fetch(server.url("file.bin"), directory=tmp_path)
-        assert download.path == str(tmp_path / "file.bin")
+        assert download.path == tmp_path / "file.bin"
         with pytest.raises(towline.DownloadNotFound):
             client.get("nothing")
     assert (tmp_path / "file.bin").read_bytes() == body
@@ -67,7 +67,7 @@ def test_list_goes_over_all_pages(binary: str, server: Server, state: Path, tmp_
 
 def test_events_end_with_their_download(binary: str, server: Server, state: Path, tmp_path: Path) -> None:
     held = server.add("f", content(2, 200_000), hold_at=100_000)
-    with Towline(binary, state_dir=state, progress_interval_ms=50) as client:
+    with Towline(binary, state_dir=state, progress_interval=0.05) as client:
         everything = client.events()
         assert everything.poll() is None
         started = client.start(server.url("f"), tmp_path / "f")
@@ -184,7 +184,7 @@ def test_a_silent_service_is_an_error_after_a_while(fake: Fake) -> None:
 
 
 def test_a_service_that_does_not_heed_the_end_is_killed(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("towline.sync.EXIT_TIMEOUT", 0.3)
+    monkeypatch.setattr("towline.connection.EXIT_TIMEOUT", 0.3)
     with Towline(fake.binary, env=fake.env) as client:
         stopped = client.process_id
         assert stopped is not None

@@ -1,8 +1,7 @@
-"""Host the Towline download service: `AsyncTowline` for asyncio programs, `Towline` for all others."""
+"""Downloads that can be resumed: `download` in one call, `Towline`, and `AsyncTowline` for asyncio."""
 
 from .aio import AsyncEvents, AsyncTowline
 from .binary import find_binary
-from .calls import ConfigureOptions, StartOptions, UpdateOptions
 from .errors import (
     AnswerTimedOut,
     BinaryNotFound,
@@ -45,6 +44,7 @@ from .models import (
     DownloadError,
     Event,
     EventsLost,
+    FinishedDownload,
     Hop,
     Inspection,
     Outcome,
@@ -61,6 +61,8 @@ from .models import (
     TargetError,
     Transfer,
 )
+from .oneshot import download
+from .options import ConfigureOptions, DefaultOptions, StartOptions, UpdateOptions
 from .sync import Events, Towline
 
 __version__ = "0.1.0"
@@ -79,6 +81,7 @@ __all__ = [
     "ClientClosed",
     "ConfigureOptions",
     "CursorExpired",
+    "DefaultOptions",
     "Defaults",
     "DestinationConflict",
     "Download",
@@ -88,6 +91,7 @@ __all__ = [
     "Event",
     "Events",
     "EventsLost",
+    "FinishedDownload",
     "Hop",
     "IdConflict",
     "Inspection",
@@ -128,5 +132,6 @@ __all__ = [
     "UpdateOptions",
     "WaitTimedOut",
     "__version__",
+    "download",
     "find_binary",
 ]

@@ -1,6 +1,6 @@
 """The methods of the protocol as values: what to send, how to read the answer, whether to repeat it.
 
-Both faces send these; nothing here does I/O.
+Both clients send these.
 """
 
 from __future__ import annotations
@@ -8,20 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Generic,
-    Literal,
-    Optional,
-    Protocol,
-    TypedDict,
-    TypeVar,
-    Union,
-)
+from typing import Any, Callable, Generic, Literal, Optional, Protocol, TypeVar, Union
 
 from .binary import PathLike
+from .compat import Unpack
 from .errors import ProtocolError, WaitTimedOut
 from .models import (
     BulkOutcome,
@@ -30,27 +20,22 @@ from .models import (
     Inspection,
     Outcome,
     Page,
-    RetryOptions,
     ServiceInfo,
     Settings,
     Started,
     State,
     StateCounts,
     Subscription,
+    milliseconds,
     to_wire,
-    wire_name,
 )
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from .options import ConfigureOptions, EventNames, StartOptions, UpdateOptions, to_params
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 Verb = Literal["pause", "resume", "cancel"]
 Until = Literal["final", "settled"]
-EventNames = Literal["none", "changed", "all"]
-IfExists = Literal["error", "overwrite", "rename", "skip"]
 ShutdownMode = Literal["suspend", "finish", "cancel"]
 
 #: How many ids one request may name.
@@ -64,53 +49,6 @@ class HasId(Protocol):
 
 #: A download: by its id, or anything that has it (Download, Started, an event).
 Target = Union[str, HasId]
-
-
-class StartOptions(TypedDict, total=False):
-    """What `start` takes besides the URL and the destination. All optional; sizes in bytes."""
-
-    #: Your own id: makes the request safe to repeat, also by this client after a crash of the service.
-    id: str
-    #: A Checksum, or text like `sha256:HEX`.
-    checksum: Union[Checksum, str]
-    if_exists: IfExists
-    on_change: Literal["restart", "fail", "keepBoth"]
-    resume_policy: Literal["strict", "probe", "trust"]
-    max_file_bytes: int
-    priority: int
-    start_paused: bool
-    background: bool
-    events: EventNames
-    metadata: Mapping[str, Any]
-    headers: Mapping[str, str]
-    user_agent: str
-    connect_timeout_ms: int
-    stall_timeout_ms: int
-    create_directories: bool
-    retry: RetryOptions
-    #: What `export` gave: continues that download here, once.
-    resume_data: str
-    #: Members by their wire names that the service knows and this package does not.
-    extra: Mapping[str, Any]
-
-
-class UpdateOptions(TypedDict, total=False):
-    """What `update` changes. None clears a member; what is left out stays."""
-
-    url: str
-    headers: Optional[Mapping[str, str]]
-    priority: Optional[int]
-    metadata: Optional[Mapping[str, Any]]
-
-
-class ConfigureOptions(TypedDict, total=False):
-    """What `configure` sets for this process; kept by the client over a respawn."""
-
-    max_active: int
-    max_active_per_host: int
-    progress_interval_ms: int
-    #: By wire names: headers, userAgent, connectTimeoutMs, stallTimeoutMs, retry …
-    defaults: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -139,10 +77,20 @@ def absolute(path: PathLike) -> str:
     return text
 
 
-def initialize(events: EventNames, progress_interval_ms: Optional[int], resume: bool) -> Call[ServiceInfo]:
+def file_path(path: PathLike) -> str:
+    """The absolute path of a file to make. One that names a directory is refused here, in plain words."""
+    text = absolute(path)
+    if os.fspath(path).endswith(os.sep) and not os.path.isdir(text):
+        raise FileNotFoundError(f"there is no directory {text}")
+    if os.path.isdir(text):
+        raise IsADirectoryError(f"{text} is a directory: give it as `directory`, or name a file in it")
+    return text
+
+
+def initialize(events: EventNames, progress_interval: Optional[float], resume: bool) -> Call[ServiceInfo]:
     params: dict[str, Any] = {"processId": os.getpid(), "events": events, "resumeInterrupted": resume}
-    if progress_interval_ms is not None:
-        params["progressIntervalMs"] = progress_interval_ms
+    if progress_interval is not None:
+        params["progressIntervalMs"] = milliseconds(progress_interval)
     return Call("initialize", params, ServiceInfo.from_wire)
 
 
@@ -161,7 +109,7 @@ def start(
     if path is not None:
         if directory is not None or file_name is not None:
             raise TypeError("give a path, or a directory and perhaps a file_name, not both")
-        params["path"] = absolute(path)
+        params["path"] = file_path(path)
     else:
         if directory is not None:
             params["directory"] = absolute(directory)
@@ -169,7 +117,7 @@ def start(
             params["directory"] = absolute(os.curdir)
         if file_name is not None:
             params["fileName"] = file_name
-    params.update(_wire_options(options))
+    params.update(to_params(StartOptions, options))
     checksum = options.get("checksum")
     if isinstance(checksum, str):
         params["checksum"] = to_wire(Checksum.parse(checksum))
@@ -194,9 +142,8 @@ def change_several(
 
 
 def update(target: Target, **options: Unpack[UpdateOptions]) -> Call[Download]:
-    return Call(
-        "update", {"id": id_of(target), **_wire_options(options)}, _member("download", Download.from_wire)
-    )
+    params = {"id": id_of(target), **to_params(UpdateOptions, options)}
+    return Call("update", params, _member("download", Download.from_wire))
 
 
 def get(target: Target) -> Call[Download]:
@@ -269,15 +216,15 @@ def export(target: Target) -> Call[str]:
 def subscribe(
     events: Optional[Iterable[Literal["changed", "progress"]]],
     ids: Optional[Iterable[Target]],
-    progress_interval_ms: Optional[int],
+    progress_interval: Optional[float],
 ) -> Call[Subscription]:
     params: dict[str, Any] = {}
     if events is not None:
         params["events"] = list(events)
     if ids is not None:
         params["ids"] = [id_of(target) for target in ids]
-    if progress_interval_ms is not None:
-        params["progressIntervalMs"] = progress_interval_ms
+    if progress_interval is not None:
+        params["progressIntervalMs"] = milliseconds(progress_interval)
     return Call(
         "subscribe", params, lambda r: Subscription(_object(r)["subscription"], r["session"], r["seq"])
     )
@@ -288,7 +235,7 @@ def unsubscribe(subscription: Union[Subscription, str]) -> Call[None]:
 
 
 def configure(**options: Unpack[ConfigureOptions]) -> Call[Settings]:
-    return Call("configure", _wire_options(options), Settings.from_wire)
+    return Call("configure", to_params(ConfigureOptions, options), Settings.from_wire)
 
 
 def info() -> Call[ServiceInfo]:
@@ -319,14 +266,8 @@ def _several(targets: Optional[Iterable[Target]]) -> dict[str, Any]:
 def _waiting(until: Until, timeout: Optional[float]) -> dict[str, Any]:
     params: dict[str, Any] = {"until": until}
     if timeout is not None:
-        params["timeoutMs"] = max(0, round(timeout * 1000))
+        params["timeoutMs"] = milliseconds(max(0.0, timeout))
     return params
-
-
-def _wire_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    extra = options.get("extra") or {}
-    members = {wire_name(name): to_wire(value) for name, value in options.items() if name != "extra"}
-    return {**members, **extra}
 
 
 def _object(result: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The protocol core that both faces share: pending requests, events, what to do after a crash. Does no I/O.
+"""What both clients share: pending requests, events, what to do after a crash. Does no I/O.
 
-Not thread-safe: the synchronous face calls it under a lock, the asynchronous one from its event loop.
+Not thread-safe: the client for threads calls it under a lock, the one for asyncio from its event loop.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any, Callable, Optional, Protocol, Union
 from weakref import WeakSet
 
 from . import calls
-from .calls import Call, EventNames
+from .calls import Call
 from .errors import ProtocolError, RPCError, ServiceDied, TowlineError
 from .models import EVENTS, Changed, Download, Event, EventsLost, Progress, Removed, Respawned, Subscription
+from .options import EventNames
 
 #: How many `changed` events wait for a program that does not read them; then they become one EventsLost.
 EVENT_LIMIT = 10_000
@@ -27,7 +28,7 @@ LINE_LIMIT = 64 << 20
 RECOVERY_PAGE = 100
 #: Crashes within so many seconds after which the client gives up.
 CRASH_LIMIT, CRASH_WINDOW = 5, 180.0
-#: Exit statuses that a new process would not mend: asked to end, usage, state directory, configuration …
+#: Exit statuses that a new process would not change: asked to end, usage, state directory, configuration …
 LASTING_STATUSES = frozenset({0, 1, 64, 65, 73, 74, 78}) | frozenset(range(128, 256))
 
 logger = logging.getLogger("towline")
@@ -175,10 +176,10 @@ class Core:
     """Everything that a client knows beyond its process and threads or tasks."""
 
     def __init__(
-        self, events: EventNames, progress_interval_ms: Optional[int], resume_interrupted: bool
+        self, events: EventNames, progress_interval: Optional[float], resume_interrupted: bool
     ) -> None:
         self._events: EventNames = events
-        self._progress_interval_ms = progress_interval_ms
+        self._progress_interval = progress_interval
         self._resume_interrupted = resume_interrupted
         self._pending: OrderedDict[int, Pending] = OrderedDict()
         self._repeat: list[Pending] = []
@@ -375,14 +376,14 @@ class Core:
 
     def begin_session(self) -> Generator[Call[Any], Any, None]:
         """The calls of a fresh process before it is used. Each is sent the result of the last."""
-        info = yield calls.initialize(self._events, self._progress_interval_ms, self._resume_interrupted)
+        info = yield calls.initialize(self._events, self._progress_interval, self._resume_interrupted)
         self.session = info.session
 
     def recovery(self, status: int) -> Generator[Call[Any], Any, None]:
         """The calls that bring a respawned service to where the dead one was."""
         own, since = dict(self._own), self.revision
         # Only what the dead process ran goes on; what others left behind was dealt with at the start.
-        info = yield calls.initialize(self._events, self._progress_interval_ms, False)
+        info = yield calls.initialize(self._events, self._progress_interval, False)
         self.session, self.seq = info.session, 0
         if self._configured:
             yield calls.other("configure", self._configured)

@@ -7,10 +7,7 @@ A download's own failure is no exception but data (`towline.DownloadError` in `D
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Optional
-
-if TYPE_CHECKING:
-    from .models import Download
+from typing import Any, ClassVar, Optional
 
 
 class TowlineError(Exception):
@@ -202,3 +199,6 @@ KINDS: tuple[type[RPCError], ...] = (
 BY_KIND: Mapping[str, type[RPCError]] = {made.KIND: made for made in KINDS if made.KIND is not None}
 #: For an error without a kind: the first class of its code.
 BY_CODE: Mapping[int, type[RPCError]] = {made.CODE: made for made in reversed(KINDS) if made.CODE is not None}
+
+# At the end: models need the above. So annotations here resolve for `typing.get_type_hints`.
+from .models import Download  # noqa: E402

@@ -1,7 +1,8 @@
-"""What the service tells, as frozen dataclasses.
+"""What the service says, as frozen dataclasses.
 
-Members have the wire's names in snake case (`receivedBytes` is `received_bytes`). Members that this version
-does not know are kept in `unknown`; a word that it does not know (a new state, say) stays a plain string.
+Members have the wire's names in snake case (`receivedBytes` is `received_bytes`). Spans of time are seconds
+(`etaMs` is `eta`), and paths are `pathlib.Path`. Members that this version does not know are kept in
+`unknown`; a word that it does not know (a new state, for example) stays a plain string.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Callable, ClassVar, Literal, Optional, TypeVar, Union
 
 from .errors import DownloadFailed, ProtocolError
@@ -107,10 +109,10 @@ class Download(Model):
     url: str
     final_url: Optional[str]
     #: The finished file, absolute; None until it is named.
-    path: Optional[str]
-    partial_path: Optional[str]
-    #: With `onChange: keepBoth`: partial files of versions that the server no longer has; the oldest first.
-    kept_paths: tuple[str, ...]
+    path: Optional[Path]
+    partial_path: Optional[Path]
+    #: With `on_change="keepBoth"`: partial files of versions that the server no longer has; the oldest first.
+    kept_paths: tuple[Path, ...]
     suggested_file_name: Optional[str]
     content_type: Optional[str]
     #: queued, active, waiting, paused, failed, completed or canceled
@@ -124,11 +126,12 @@ class Download(Model):
     transferred_bytes: int
     contiguous_bytes: int
     bytes_per_second: Optional[int]
-    eta_ms: Optional[int]
+    #: Seconds to the last byte at this speed.
+    eta: Optional[float]
     connections: int
     attempt: int
     resumable: Optional[bool]
-    #: False when only the end of the connection told the end of the file.
+    #: False when the server gave no length: the file may have been cut off.
     length_verified: Optional[bool]
     transfer: Optional[Transfer]
     retry_at: Optional[datetime]
@@ -145,39 +148,48 @@ class Download(Model):
     def label(self) -> str:
         """Its name in messages: its file's, else its URL without userinfo, query and fragment."""
         if self.path is not None:
-            return self.path.rpartition("/")[2]
+            return self.path.name
         return without_userinfo(self.url).partition("#")[0].partition("?")[0]
 
     @property
     def is_final(self) -> bool:
-        """True when nothing more happens to it unasked."""
+        """True when it is completed, failed or canceled."""
         return self.state in FINAL_STATES
 
     @property
     def is_interrupted(self) -> bool:
-        """True when nobody paused it: its process went away, and a resume or the same start goes on."""
+        """True when its process ended before it was done; `resume` or the same `start` continues it."""
         return self.state == "paused" and self.reason == "interrupted"
 
     @property
     def fraction(self) -> Optional[float]:
-        """How much of the file is there, 0 to 1; None while its size is unknown."""
+        """How much of the file was received, 0 to 1; None while its size is unknown."""
         if self.total_bytes is None:
             return None
         return self.received_bytes / self.total_bytes if self.total_bytes else 1.0
 
-    def raise_unless_completed(self) -> Download:
-        """Returns itself if it is completed; else raises DownloadFailed."""
-        if self.state != "completed":
+    def raise_unless_completed(self) -> FinishedDownload:
+        """Returns it as a FinishedDownload if it is completed; else raises DownloadFailed."""
+        if self.state != "completed" or self.path is None:
             raise DownloadFailed(self)
-        return self
+        made = FinishedDownload(**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
+        object.__setattr__(made, "_unknown", self._unknown)
+        return made
+
+
+@dataclass(frozen=True)
+class FinishedDownload(Download):
+    """A completed download; its `path` is the finished file."""
+
+    path: Path
 
 
 @dataclass(frozen=True)
 class Started(Model):
-    """The answer to `start`. `created` is false when the record was there before; `resumed`: it goes on."""
+    """The answer to `start`: `created`: the record is new; `resumed`: an interrupted download continues."""
 
     download: Download
-    #: That of the last event before the answer.
+    #: The number of the last event before the answer.
     seq: int
     created: bool
     resumed: bool
@@ -192,7 +204,7 @@ class Outcome(Model):
     """What `pause`, `resume` or `cancel` did to one download; `changed` is false if it was so already."""
 
     download: Download
-    #: That of the last event before the answer.
+    #: The number of the last event before the answer.
     seq: int
     changed: bool
 
@@ -237,11 +249,15 @@ class Subscription(Model):
 
 @dataclass(frozen=True)
 class RetryOptions(Model):
-    """When to give up and how long to wait before trying again; None leaves the default."""
+    """When to give up, and how many seconds to wait before the next try; None leaves the default.
+
+    `max_attempts` (10) counts failures in a row without a new byte. Each wait is twice the one before, from
+    `initial_delay` (0.5) to `max_delay` (60).
+    """
 
     max_attempts: Optional[int] = None
-    initial_delay_ms: Optional[int] = None
-    max_delay_ms: Optional[int] = None
+    initial_delay: Optional[float] = None
+    max_delay: Optional[float] = None
 
 
 @dataclass(frozen=True)
@@ -250,8 +266,8 @@ class Defaults(Model):
 
     headers: Optional[Mapping[str, str]]
     user_agent: Optional[str]
-    connect_timeout_ms: Optional[int]
-    stall_timeout_ms: Optional[int]
+    connect_timeout: Optional[float]
+    stall_timeout: Optional[float]
     create_directories: Optional[bool]
     retry: Optional[RetryOptions]
 
@@ -262,7 +278,7 @@ class Settings(Model):
 
     max_active: int
     max_active_per_host: int
-    progress_interval_ms: int
+    progress_interval: float
     defaults: Defaults
 
 
@@ -278,7 +294,7 @@ class ServiceInfo(Model):
     state_directory: str
     libraries: Mapping[str, str]
     process_id: int
-    uptime_ms: int
+    uptime: float
     session: str
 
 
@@ -292,7 +308,7 @@ class ByteRange(Model):
 
 @dataclass(frozen=True)
 class Attempt(Model):
-    """One attempt in a download's trail; times in milliseconds, None where not measured."""
+    """One attempt of a download; spans in seconds, None where not measured."""
 
     started_at: datetime
     ended_at: Optional[datetime]
@@ -300,10 +316,10 @@ class Attempt(Model):
     requested_range: Optional[str]
     received_bytes: int
     error: Optional[DownloadError]
-    name_lookup_ms: Optional[int]
-    connect_ms: Optional[int]
-    tls_ms: Optional[int]
-    first_byte_ms: Optional[int]
+    name_lookup: Optional[float]
+    connect: Optional[float]
+    tls: Optional[float]
+    first_byte: Optional[float]
 
 
 @dataclass(frozen=True)
@@ -318,7 +334,7 @@ class Hop(Model):
 
 @dataclass(frozen=True)
 class Inspection(Model):
-    """A download's trail, for people who look for a fault."""
+    """The history of a download, to find out why something went wrong."""
 
     download: Download
     etag: Optional[str]
@@ -346,7 +362,7 @@ class StateCounts(Model):
 
 @dataclass(frozen=True)
 class Changed(Model):
-    """A download's state, reason or phase changed."""
+    """The state, reason, phase or path of a download changed, or an `update` changed it."""
 
     session: str
     seq: int
@@ -359,25 +375,32 @@ class Changed(Model):
 
 @dataclass(frozen=True)
 class Progress(Model):
-    """Bytes came. Only the newest of each download waits to be read."""
+    """Bytes were received. Only the newest of each download is kept until it is read."""
 
     session: str
-    #: That of the last `Changed` or `Removed` before it.
+    #: The number of the last `Changed` or `Removed` before it.
     seq: int
     id: str
-    path: Optional[str]
+    path: Optional[Path]
     phase: Optional[str]
     attempt: int
     received_bytes: int
     contiguous_bytes: int
     total_bytes: Optional[int]
     bytes_per_second: Optional[int]
-    eta_ms: Optional[int]
+    #: Seconds to the last byte at this speed.
+    eta: Optional[float]
     connections: int
+
+    @staticmethod
+    def of(download: Download, session: str, seq: int) -> Progress:
+        """What a download says of its progress."""
+        names = {f.name for f in dataclasses.fields(Progress)} - {"session", "seq"}
+        return Progress(session=session, seq=seq, **{name: getattr(download, name) for name in names})
 
     @property
     def fraction(self) -> Optional[float]:
-        """How much of the file is there, 0 to 1; None while its size is unknown."""
+        """How much of the file was received, 0 to 1; None while its size is unknown."""
         if self.total_bytes is None:
             return None
         return self.received_bytes / self.total_bytes if self.total_bytes else 1.0
@@ -396,7 +419,7 @@ class Removed(Model):
 
 @dataclass(frozen=True)
 class EventsLost(Model):
-    """The program read too slowly and missed `Changed` and `Removed` events: look with `list`."""
+    """The program read too slowly and missed `Changed` and `Removed` events: read the state with `list`."""
 
     session: str
     from_seq: int
@@ -405,15 +428,15 @@ class EventsLost(Model):
 
 @dataclass(frozen=True)
 class Respawned(Model):
-    """The service died and a new process took its downloads up. Made by the client, not by the service.
+    """The service crashed, and a new process continues its downloads. Made by the client, not by the service.
 
-    `Changed` events with the state that the new process found follow.
+    `Changed` events follow, with the state that the new process found.
     """
 
     session: str
     #: The exit status of the process that died; negative: by that signal.
     status: int
-    #: Interrupted downloads of this client that are about to go on.
+    #: Interrupted downloads of this client that are about to continue.
     resumed: tuple[str, ...]
 
 
@@ -434,26 +457,43 @@ def wire_name(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
+def milliseconds(seconds: float) -> int:
+    """As the wire has them; a span that is not zero does not become zero."""
+    return round(seconds * 1000) or int(seconds > 0)
+
+
+def is_seconds(hint: Any) -> bool:
+    """Whether a type is that of a span of time: nothing else is a float."""
+    return hint is float or float in typing.get_args(hint)
+
+
 def to_wire(value: Any) -> Any:
     """Turns a model given as a parameter into JSON, without the members that are None."""
     if isinstance(value, Model):
-        pairs = ((member, getattr(value, member.name)) for member in dataclasses.fields(value))
-        return {_wire_name_of(member): to_wire(item) for member, item in pairs if item is not None}
+        hints = typing.get_type_hints(type(value))
+        items = ((f, hints[f.name], getattr(value, f.name)) for f in dataclasses.fields(value))
+        return {
+            _wire_name_of(f, hint): milliseconds(item) if is_seconds(hint) else to_wire(item)
+            for f, hint, item in items
+            if item is not None
+        }
     return value
 
 
 Read = Callable[[Any, str], Any]
 
 
-def _wire_name_of(member: dataclasses.Field[Any]) -> str:
-    return str(member.metadata.get("wire") or wire_name(member.name))
+def _wire_name_of(member: dataclasses.Field[Any], hint: Any) -> str:
+    return str(member.metadata.get("wire") or wire_name(member.name) + ("Ms" if is_seconds(hint) else ""))
 
 
 @functools.cache
 def _members(model: type[Model]) -> Mapping[str, tuple[str, Read]]:
     """Wire name → attribute and how to read it, from the annotations."""
     hints = typing.get_type_hints(model)
-    return {_wire_name_of(f): (f.name, _reader(hints[f.name])) for f in dataclasses.fields(model)}
+    return {
+        _wire_name_of(f, hints[f.name]): (f.name, _reader(hints[f.name])) for f in dataclasses.fields(model)
+    }
 
 
 def _reader(hint: Any) -> Read:
@@ -468,6 +508,10 @@ def _reader(hint: Any) -> Read:
         return lambda value, where: _typed(dict, value, where)
     if hint is datetime:
         return _read_time
+    if hint is float:
+        return lambda value, where: _typed(int, value, where) / 1000
+    if hint is Path:
+        return lambda value, where: Path(_typed(str, value, where))
     if isinstance(hint, type) and issubclass(hint, Model):
         return lambda value, where: hint.from_wire(value)
     return lambda value, where: _typed(hint, value, where)

@@ -1,0 +1,25 @@
+"""What `fetch` of both clients has in common."""
+
+from __future__ import annotations
+
+import time
+from typing import Callable, Optional
+
+from .models import Download, Progress
+
+ProgressCallback = Callable[[Progress], object]
+
+
+class Deadline:
+    """So many seconds from now; None: never."""
+
+    def __init__(self, timeout: Optional[float]) -> None:
+        self._end = None if timeout is None else time.monotonic() + timeout
+
+    def left(self) -> Optional[float]:
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+
+def is_stopped(download: Download) -> bool:
+    """Whether it needs a `resume` to be fetched."""
+    return download.state in ("paused", "failed") and download.owner != "other"
