@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Optional
 
@@ -32,6 +33,8 @@ class Resource:
     held: bool = False
     #: The Range header of each request.
     ranges: list[Optional[str]] = field(default_factory=list)
+    #: All headers of each request.
+    headers: list[Message] = field(default_factory=list)
 
     def release(self) -> None:
         self.gate.set()
@@ -88,6 +91,7 @@ def answer(handler: BaseHTTPRequestHandler, resource: Optional[Resource]) -> Non
         return
     wanted = handler.headers.get("Range")
     resource.ranges.append(wanted)
+    resource.headers.append(handler.headers)
     size, first, last = len(resource.body), 0, len(resource.body) - 1
     if wanted is not None:
         left, _, right = wanted[len("bytes=") :].partition("-")

@@ -17,7 +17,7 @@ from typing import Optional
 import pytest
 from loopback import Resource, Server, content
 
-from towline import Towline, display
+from towline import Towline, text
 
 
 class Runner:
@@ -180,7 +180,7 @@ def test_ctrl_c_keeps_the_partial_and_the_same_command_goes_on(
     held.release()
     done = run(*command)
     assert set(done.stdout.split()) == {str(run.directory / "f"), str(run.directory / "g")}
-    assert f"resumed  f at {display.size(kept)}" in done.stderr
+    assert f"resumed  f at {text.size(kept)}" in done.stderr
     # The last 16 KiB that are held are compared.
     assert held.ranges[1:] == [f"bytes={kept - 16_384}-{2_999_999}"]
     assert (run.directory / "f").read_bytes() == held.body
@@ -347,7 +347,7 @@ def test_which_names_the_service(run: Runner, binary: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "text"),
+    ("count", "shown"),
     [
         (None, "?"),
         (0, "0 B"),
@@ -357,16 +357,16 @@ def test_which_names_the_service(run: Runner, binary: str) -> None:
         (1 << 60, "1024.0 PiB"),
     ],
 )
-def test_sizes(count: Optional[int], text: str) -> None:
-    assert display.size(count) == text
+def test_sizes(count: Optional[int], shown: str) -> None:
+    assert text.size(count) == shown
 
 
 @pytest.mark.parametrize(
-    ("milliseconds", "text"), [(None, ""), (0, "0:00"), (75_400, "1:15"), (3_600_000, "1:00:00")]
+    ("seconds", "shown"), [(None, ""), (0.0, "0:00"), (75.4, "1:15"), (3600.0, "1:00:00")]
 )
-def test_durations(milliseconds: Optional[int], text: str) -> None:
-    assert display.duration(milliseconds) == text
+def test_durations(seconds: Optional[float], shown: str) -> None:
+    assert text.duration(seconds) == shown
 
 
 def test_names_do_not_steer_the_terminal() -> None:
-    assert display.plain("a\x1b[31mb\n") == "a\ufffd[31mb\ufffd"
+    assert text.plain("a\x1b[31mb\n") == "a\ufffd[31mb\ufffd"
