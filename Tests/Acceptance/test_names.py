@@ -185,4 +185,4 @@ def test_a_name_that_another_download_has_is_told_with_its_id(
         host = launch()
         failed = host.call("get", id=started["download"]["id"])["download"]
     assert (failed["error"]["kind"], failed["error"]["holderId"]) == ("destinationConflict", first)
-    assert f"the download {first} holds " in failed["error"]["message"]
+    assert f"the download {first} already uses " in failed["error"]["message"]

@@ -165,7 +165,7 @@ class Case:
     @property
     def says_damage(self) -> bool:
         """Loss was reported. The count that shows it is in the lock file, which may be damaged too."""
-        words = ("the database", "no file of this program")
+        words = ("the database", "file of this program")
         is_lock_harmed = self.has(lambda m: "state.lock" in (m.target, m.detail))
         return is_lock_harmed or any(word in self.stderr for word in words)
 
