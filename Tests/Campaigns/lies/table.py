@@ -4,11 +4,9 @@ Each row gives the end for an unchanged file and for a changed one (`changed`; b
 changed). The words:
 
 joined        a correct part with an odd head: the download resumes, as with an honest server
-whole         the part is useless: the whole file is fetched, whatever `onChange` says, if it is provably the
-same
+whole         the part is useless: fetches the whole file, whatever `onChange` says, if it is provably the same
 looks changed counts as another version: `onChange` decides; after a restart it completes
-told          like `looks changed`, but what the lie sends as a whole may become the file: nothing can show
-that it is wrong
+told          like `looks changed`, but the file may be what the lie sends: nothing shows that it is wrong
 needsUrl      keeps the received bytes and waits for a new link
 failed KIND   ends with that error
 bare          nothing names the version: joined with `trust` or a checksum, otherwise like `whole`

@@ -1,5 +1,4 @@
-"""Damaged state: files of the state directory and partial files are damaged, then the real service starts on
-them.
+"""Damaged state: files of the state directory and partial files are damaged, then the service starts.
 
 A case takes one of the states that the service left (killed, with a write-ahead log and marks in several
 session files; later read and closed, with the log merged; taken over by one more process and killed again;
