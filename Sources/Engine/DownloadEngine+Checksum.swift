@@ -13,14 +13,14 @@ extension DownloadEngine {
         submit(.digest(file, checksum.algorithm, cancellation: cancellation)) { [self] outcome in
             guard generation == download.generation else { return }
             switch outcome {
-            case .digested(let digest) where digest.hexadecimal == checksum.value && digest.byteCount == total:
+            case .success(let digest) where digest.hexadecimal == checksum.value && digest.byteCount == total:
                 download.record.isLengthVerified = true
                 change(download, phase: .finalizing)
                 recordFinalizing(download, file, total)
-            case .digested where download.record.transfer?.mode == .resumed && !download.hasFetchedAnew:
+            case .success where download.record.transfer?.mode == .resumed && !download.hasFetchedAnew:
                 fetchAnew(download)
-            case .digested where download.isDecoded && !download.keepsCoding: fetchEncoded(download)
-            case .digested(let digest):
+            case .success where download.isDecoded && !download.keepsCoding: fetchEncoded(download)
+            case .success(let digest):
                 if let failure = download.codingFailure { return codingRefused(download, failure) }
                 let message =
                     "the file's \(checksum.algorithm.rawValue) is \(digest.hexadecimal), not \(checksum.value)"
@@ -31,8 +31,7 @@ extension DownloadEngine {
                 download.keepsCoding = false
                 download.record.entity = nil
                 fail(download, DownloadFailure(.checksumMismatch, message, isRetryable: false))
-            case .failed(let error): diskFailed(download, error)
-            default: note(.error, "unexpected result of a digest", download)
+            case .failure(let error): diskFailed(download, error)
             }
         }
     }

@@ -63,10 +63,10 @@ extension DownloadEngine {
             return apply(run, to: hold(adopted), then: next)
         }
         submit(.claimDestination(id: id, path: path)) { [self] outcome in
-            if case .saved = outcome { return apply(run, to: hold(adopted), then: next) }
-            if case .destinationConflict(let holder) = outcome {
-                run.fail(id, .destinationHeld(path: path, id: holder))
-            } else {
+            switch outcome {
+            case .success(.saved): return apply(run, to: hold(adopted), then: next)
+            case .success(.destinationConflict(let holder)): run.fail(id, .destinationHeld(path: path, id: holder))
+            case .success(.notOurs), .failure:
                 run.fail(id, .storageFailure(message: "the download could not be taken over"))
             }
             submit(.release(id: id)) { _ in }

@@ -76,16 +76,20 @@ extension DownloadEngine {
     }
 
     /// Submits a store operation; earlier changes are submitted first.
-    func submit(_ operation: StoreOperation, then handler: @escaping (StoreOutcome) -> Void) {
+    func submit<Answer>(
+        _ request: StoreRequest<Answer>, then handler: @escaping (Result<Answer, StoreError>) -> Void
+    ) {
         commitDirty()
-        submitNow(operation, then: handler)
+        submitNow(request, then: handler)
     }
 
     @discardableResult
-    private func submitNow(_ operation: StoreOperation, then handler: @escaping (StoreOutcome) -> Void) -> UInt64 {
+    private func submitNow<Answer>(
+        _ request: StoreRequest<Answer>, then handler: @escaping (Result<Answer, StoreError>) -> Void
+    ) -> UInt64 {
         lastStoreTicket += 1
-        storeHandlers[lastStoreTicket] = handler
-        store.submit(operation, ticket: lastStoreTicket)
+        storeHandlers[lastStoreTicket] = { handler(request.result($0)) }
+        store.submit(request.operation, ticket: lastStoreTicket)
         return lastStoreTicket
     }
 
@@ -105,16 +109,16 @@ extension DownloadEngine {
         outbox.seal(ticket: lastStoreTicket)
     }
 
-    private func saveEnded(_ download: Download, _ outcome: StoreOutcome) -> Bool {
+    private func saveEnded(_ download: Download, _ outcome: Result<SaveAnswer, StoreError>) -> Bool {
         switch outcome {
-        case .saved(let revision):
+        case .success(.saved(let revision)):
             download.record.revision = revision
             download.isUnsaved = false
             self.revision = max(self.revision, revision)
             tellHeldBackEnd(download)
             if download.isEndTold { evict(download) }
             return true
-        case .destinationConflict(let id):
+        case .success(.destinationConflict(let id)):
             // Another process took the name between the claim and the save.
             download.isUnsaved = true
             if !download.record.state.isFinal {
@@ -122,13 +126,13 @@ extension DownloadEngine {
                 fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false, holderID: id))
             }
             return false
-        case .failed(let error):
+        case .failure(let error):
             note(.error, "cannot save: \(error.message)", download)
             // The disk may have space later.
             unsaved.append(download)
             if unsaved.count == 1 { timers.add(.retryCommit, due: now + Self.retryCommitNanoseconds) }
             if download.record.state == .completed { endNotSaved(download, error) }
-        default:
+        case .success(.notOurs):
             note(.error, "cannot save: this process does not own the record any more", download)
             tellHeldBackEnd(download)
         }

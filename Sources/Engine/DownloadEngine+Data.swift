@@ -10,10 +10,14 @@ internal import Store
 /// is never about a version that the record does not know.
 extension DownloadEngine {
     /// Submits a file job; the handler runs in a later turn.
-    func submit(_ job: FileJob, volume: VolumeID? = nil, then handler: @escaping (FileOutcome) -> Void = { _ in }) {
+    func submit<Answer>(
+        _ request: FileRequest<Answer>,
+        volume: VolumeID? = nil,
+        then handler: @escaping (Result<Answer, FileError>) -> Void = { _ in }
+    ) {
         lastFileTicket += 1
-        fileHandlers[lastFileTicket] = handler
-        files.submit(job, ticket: lastFileTicket, volume: volume)
+        fileHandlers[lastFileTicket] = { handler(request.result($0)) }
+        files.submit(request.job, ticket: lastFileTicket, volume: volume)
     }
 
     /// - Parameter waitMilliseconds: how long to wait for the first result; only used at the end, never in the loop.
@@ -92,7 +96,7 @@ extension DownloadEngine {
         download.partial.submitted.insert(range)
         download.partial.writesInFlight += 1
         let attempt = download.record.attempt
-        let job = FileJob.write(file, item.buffer, offset: item.offset, mark: mark(download, file))
+        let job = FileRequest.write(file, item.buffer, offset: item.offset, mark: mark(download, file))
         submit(job) { [self] outcome in
             item.exchange.bufferCount -= 1
             download.partial.writesInFlight -= 1
@@ -134,9 +138,11 @@ extension DownloadEngine {
         )
     }
 
-    private func writeEnded(_ download: Download, _ range: ByteRange, isCurrent: Bool, _ outcome: FileOutcome) {
+    private func writeEnded(
+        _ download: Download, _ range: ByteRange, isCurrent: Bool, _ outcome: Result<Errno?, FileError>
+    ) {
         switch outcome {
-        case .written(let markError):
+        case .success(let markError):
             if isCurrent {
                 download.partial.written.insert(range)
                 download.partial.bytesSinceCheckpoint += range.byteCount
@@ -144,8 +150,7 @@ extension DownloadEngine {
             }
             if !fullVolumes.isEmpty { volumeTookBytes(download.volume) }
             if let markError { note(.warn, "cannot write a progress mark: \(markError.message)", download) }
-        case .failed(let error): if isCurrent { diskFailed(download, error) }
-        default: note(.error, "unexpected result of a write", download)
+        case .failure(let error): if isCurrent { diskFailed(download, error) }
         }
     }
 

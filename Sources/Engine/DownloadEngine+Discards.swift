@@ -28,7 +28,7 @@ extension DownloadEngine {
             return download.afterSave.append { [self] isSaved in saved(download, isSaved, path, identity) }
         }
         submit(.discard(path: path, identity: identity)) { [self] outcome in
-            if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, download) }
+            if case .failure(let error) = outcome { note(.warn, error.downloadFailure.message, download) }
             download.isDiscarding = false
             discardEnded(download.id, isCanceled: download.record.state == .canceled)
         }

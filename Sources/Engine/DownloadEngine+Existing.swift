@@ -43,9 +43,8 @@ extension DownloadEngine {
             guard generation == download.generation else { return }
             download.digestCancellation = nil
             switch outcome {
-            case .examined(let found): body(found)
-            case .failed(let error): diskFailed(download, error)
-            default: note(.error, "unexpected result of checking a file", download)
+            case .success(let found): body(found)
+            case .failure(let error): diskFailed(download, error)
             }
         }
     }
@@ -58,7 +57,7 @@ extension DownloadEngine {
             let (seconds, rest) = found.modifiedNanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
             var file = ExistingFile(
                 byteCount: found.byteCount, modifiedSeconds: rest < 0 ? seconds - 1 : seconds)
-            if case .loaded(let loaded) = outcome, loaded.record.isFile(found) { file.entity = loaded.record.entity }
+            if case .success(let loaded?) = outcome, loaded.record.isFile(found) { file.entity = loaded.record.entity }
             ask(download, ExistingLook(found: found, file: file))
         }
     }
@@ -124,10 +123,10 @@ extension DownloadEngine {
 
     /// The finished file found another file with its name: replaces that if it is the file that was already found to be
     /// another one.
-    func replaceOther(_ download: Download, _ file: OpenFile, _ refusal: FileOutcome) {
+    func replaceOther(_ download: Download, _ file: OpenFile, _ refusal: Result<PublishedFile, FileError>) {
         guard let path = download.record.path else { return published(download, refusal) }
         submit(.examine(path: path, cancellation: CancellationFlag())) { [self] outcome in
-            guard case .examined(let found?) = outcome, found == download.otherFile else {
+            guard case .success(let found?) = outcome, found == download.otherFile else {
                 return published(download, refusal)
             }
             publish(download, file, mode: .replace)

@@ -40,7 +40,7 @@ extension DownloadEngine {
             return reply(.failure(.notExportable(id: record.id, state: record.state)))
         }
         submit(.resumeKeys(makes: true)) { [self] outcome in
-            guard case .resumeKeys(let keys) = outcome, let key = keys.first else {
+            guard case .success(let keys) = outcome, let key = keys.first else {
                 return reply(.failure(.storageFailure(message: "the key that signs resume data cannot be stored")))
             }
             export(record, key, reply)
@@ -52,7 +52,7 @@ extension DownloadEngine {
             return reply(encode(record, held: nil, key))
         }
         submit(.describePartial(path: path, expected: identity)) { [self] outcome in
-            guard case .described(let description) = outcome, let birth = description.birthNanoseconds else {
+            guard case .success(let description) = outcome, let birth = description.birthNanoseconds else {
                 // The partial does not exist, or its file system cannot distinguish it from a later file: there are no
                 // bytes to continue with.
                 return reply(encode(record, held: nil, key))
@@ -106,7 +106,7 @@ extension DownloadEngine {
     func takePartial(_ run: StartRun, then body: @escaping () -> Void) {
         guard run.refusal == nil, run.taken == nil, let data = run.request.resumeData else { return body() }
         submit(.resumeKeys(makes: false)) { [self] outcome in
-            guard case .resumeKeys(let keys) = outcome, keys.contains(where: data.isSigned) else {
+            guard case .success(let keys) = outcome, keys.contains(where: data.isSigned) else {
                 let path = data.partialPath ?? data.path ?? data.directory ?? ""
                 run.refusal = .resumeDataUnusable(path: path, reason: .unproven)
                 return body()
@@ -118,7 +118,7 @@ extension DownloadEngine {
 
     private func take(_ held: ResumeData.Held, _ run: StartRun, then body: @escaping () -> Void) {
         let (directory, _) = split(run.request.destination)
-        let job = FileJob.openPartial(
+        let job = FileRequest.openPartial(
             path: held.path,
             expected: held.identity,
             birthNanoseconds: held.birthNanoseconds,
@@ -127,9 +127,8 @@ extension DownloadEngine {
         afterClosing(held.identity) { [self] in
             submit(job, volume: VolumeID(held.identity)) { outcome in
                 switch outcome {
-                case .opened(let opened): run.taken = opened
-                case .failed(let error): run.refusal = EngineError(taking: error)
-                default: run.refusal = .storageFailure(message: "the partial file could not be opened")
+                case .success(let opened): run.taken = opened
+                case .failure(let error): run.refusal = EngineError(taking: error)
                 }
                 body()
             }
@@ -160,26 +159,29 @@ extension DownloadEngine {
     /// Renames the partial once the record exists, so that the resume data cannot be used again.
     ///
     /// After a kill in between the record is still correct: opening tries both names.
-    func movePartial(_ run: StartRun, _ outcome: StoreOutcome, then body: @escaping (StoreOutcome) -> Void) {
+    func movePartial(
+        _ run: StartRun, _ outcome: Result<StartOutcome, StoreError>,
+        then body: @escaping (Result<StartOutcome, StoreError>) -> Void
+    ) {
         guard let taken = run.taken else { return body(outcome) }
-        guard case .started(.created(var record)) = outcome, let path = record.path else {
+        guard case .success(.created(var record)) = outcome, let path = record.path else {
             close(taken.file)
             return body(outcome)
         }
         let candidates = partialNames(path).filter { $0 != taken.file.path }
         submit(.movePartial(taken.file, candidates: candidates)) { [self] moved in
             close(taken.file)
-            if case .failed(let error) = moved, error.errno == .crossDevice {
-                return takeBack(run, record, error, body)
-            }
-            guard case .moved(let name) = moved else {
-                note(.warn, "cannot rename the partial file; it keeps the name \(taken.file.path)", nil)
-                return body(outcome)
-            }
-            record.partialPath = name
-            submit(.save(record)) { saved in
-                if case .saved(let revision) = saved { record.revision = revision }
-                body(.started(.created(record)))
+            switch moved {
+            case .success(let name):
+                record.partialPath = name
+                submit(.save(record)) { saved in
+                    if case .success(.saved(let revision)) = saved { record.revision = revision }
+                    body(.success(.created(record)))
+                }
+            case .failure(let error) where error.errno == .crossDevice: takeBack(run, record, error, body)
+            case .failure:
+                note(.warn, "cannot rename the partial file; its name stays \(taken.file.path)", nil)
+                body(outcome)
             }
         }
     }
@@ -189,14 +191,15 @@ extension DownloadEngine {
     /// Although it is one mount, the file system cannot rename the partial there (Btrfs subvolumes, project quotas):
     /// deletes the record, which nobody has seen yet.
     private func takeBack(
-        _ run: StartRun, _ record: DownloadRecord, _ error: FileError, _ body: @escaping (StoreOutcome) -> Void
+        _ run: StartRun, _ record: DownloadRecord, _ error: FileError,
+        _ body: @escaping (Result<StartOutcome, StoreError>) -> Void
     ) {
         var record = record
         record.state = .canceled
         record.owner = nil
         run.refusal = .resumeDataUnusable(path: record.partialPath ?? error.path, reason: .otherFileSystem)
         submit(.save(record)) { [self] _ in
-            submit(.delete(id: record.id)) { _ in body(.started(.absent)) }
+            submit(.delete(id: record.id)) { _ in body(.success(.absent)) }
         }
     }
 }

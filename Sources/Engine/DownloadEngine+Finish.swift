@@ -92,7 +92,7 @@ extension DownloadEngine {
         // The reserved file may be longer than the content.
         submit(.truncate(file, to: total, mustBeWhole: true)) { [self] outcome in
             guard generation == download.generation else { return }
-            if case .failed(let error) = outcome { return diskFailed(download, error) }
+            if case .failure(let error) = outcome { return diskFailed(download, error) }
             synchronize(download, file, total)
         }
     }
@@ -102,7 +102,7 @@ extension DownloadEngine {
         submit(.syncForFinish(file, byteCount: total)) { [self] outcome in
             guard generation == download.generation else { return }
             switch outcome {
-            case .synchronized:
+            case .success:
                 download.partial.durable = ByteRangeSet(0, total)
                 download.record.durable = download.partial.durable
                 if let checksum = download.record.checksum {
@@ -110,9 +110,8 @@ extension DownloadEngine {
                 } else {
                     recordFinalizing(download, file, total)
                 }
-            case .failed(let error) where error.reason == .altered: diskFailed(download, error)
-            case .failed(let error): flushFailed(download, error)
-            default: note(.error, "unexpected result of a flush", download)
+            case .failure(let error) where error.reason == .altered: diskFailed(download, error)
+            case .failure(let error): flushFailed(download, error)
             }
         }
     }
@@ -140,7 +139,7 @@ extension DownloadEngine {
             fileMode: 0o666 & ~fileModeMask
         )
         submit(.publish(publication)) { [self] outcome in
-            if mode == nil, download.record.ifExists == .skip, case .failed(let error) = outcome,
+            if mode == nil, download.record.ifExists == .skip, case .failure(let error) = outcome,
                 error.reason == .exists
             {
                 return replaceOther(download, file, outcome)
@@ -159,10 +158,10 @@ extension DownloadEngine {
         }
     }
 
-    func published(_ download: Download, _ outcome: FileOutcome) {
+    func published(_ download: Download, _ outcome: Result<PublishedFile, FileError>) {
         download.isPublishing = false
         switch outcome {
-        case .published(let file):
+        case .success(let file):
             download.record.path = file.path
             download.record.finished?.identity = file.identity
             download.record.isFinalizing = false
@@ -170,11 +169,10 @@ extension DownloadEngine {
             download.record.failureCount = 0
             queue.leave(download.id)
             change(download, to: .completed)
-        case .failed(let error) where error.reason == .exists:
+        case .failure(let error) where error.reason == .exists:
             let message = "\(download.record.path ?? "the destination") exists; all bytes are kept in the partial file"
             fail(download, DownloadFailure(.destinationConflict, message, isRetryable: false))
-        case .failed(let error): diskFailed(download, error)
-        default: note(.error, "unexpected result of a rename", download)
+        case .failure(let error): diskFailed(download, error)
         }
         let waiting = download.afterPublishing
         download.afterPublishing.removeAll()
@@ -187,7 +185,7 @@ extension DownloadEngine {
     func lookForPublished(_ download: Download) {
         guard let finished = download.record.finished, let path = download.record.path else { return connect(download) }
         let generation = download.generation
-        let job = FileJob.lookForPublished(
+        let job = FileRequest.lookForPublished(
             finalPath: path,
             identity: finished.identity,
             byteCount: finished.byteCount,
@@ -196,13 +194,12 @@ extension DownloadEngine {
         submit(job) { [self] outcome in
             guard generation == download.generation else { return }
             switch outcome {
-            case .published: published(download, outcome)
-            case .notPublished:
+            case .success(let file?): published(download, .success(file))
+            case .success(nil):
                 // All bytes are durable: opening the partial finds nothing missing and finishes again.
                 download.record.isFinalizing = false
                 examineExisting(download)
-            case .failed(let error): diskFailed(download, error)
-            default: note(.error, "unexpected result of looking for a file", download)
+            case .failure(let error): diskFailed(download, error)
             }
         }
     }

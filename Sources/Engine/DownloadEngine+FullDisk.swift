@@ -31,9 +31,9 @@ extension DownloadEngine {
     private func findVolume(_ download: Download, isReservation: Bool) {
         change(download, to: .waiting, reason: .diskFull)
         let generation = download.generation
-        submit(.inspect(directory: directory(of: download), name: nil, partialName: nil)) { [self] outcome in
+        submit(.inspect(directory: directory(of: download))) { [self] outcome in
             guard generation == download.generation, let failure = download.record.failure else { return }
-            guard case .inspected(let status) = outcome, case .present(let id) = status.directory else {
+            guard case .success(let status) = outcome, case .present(let id) = status.directory else {
                 // The directory does not exist any more: the next try will report it.
                 return goOn(download)
             }
@@ -118,9 +118,9 @@ extension DownloadEngine {
         guard fullVolumes.values.contains(where: { $0.isClosed }), !download.record.isFinalizing else { return false }
         guard let id = download.volume else {
             let generation = download.generation
-            submit(.inspect(directory: directory(of: download), name: nil, partialName: nil)) { [self] outcome in
+            submit(.inspect(directory: directory(of: download))) { [self] outcome in
                 guard generation == download.generation else { return }
-                if case .inspected(let status) = outcome, case .present(let id) = status.directory {
+                if case .success(let status) = outcome, case .present(let id) = status.directory {
                     download.volume = id
                     if waitsForRoom(download) { return }
                 }
@@ -153,9 +153,9 @@ extension DownloadEngine {
     private func look(_ id: VolumeID, mayAdmit: Bool) {
         guard !isSuspended, let volume = fullVolumes[id] else { return }
         guard let first = volume.stillWaiting().first else { return open(volume) }
-        submit(.inspect(directory: directory(of: first), name: nil, partialName: nil)) { [self] outcome in
+        submit(.inspect(directory: directory(of: first))) { [self] outcome in
             guard volume === fullVolumes[id], !isSuspended else { return }
-            guard case .inspected(let status) = outcome, case .present(let found) = status.directory, found == id else {
+            guard case .success(let status) = outcome, case .present(let found) = status.directory, found == id else {
                 // The directory does not exist any more, or another disk is mounted there.
                 if first.isWaitingForRoom {
                     first.volume = nil

@@ -16,13 +16,13 @@ extension DownloadEngine {
     /// From now on releases a download when another process of the application asks for it.
     package func beginYielding() {
         submit(.beginYielding) { [self] outcome in
-            if case .noted = outcome { lookForHandovers() }
+            if case .success = outcome { lookForHandovers() }
         }
     }
 
     private func lookForHandovers() {
         submit(.handovers) { [self] outcome in
-            if case .handovers(let ids) = outcome {
+            if case .success(let ids) = outcome {
                 for id in ids { handOver(id) }
             }
             timers.add(.run { [self] in lookForHandovers() }, due: now + Self.handoverPollNanoseconds)
@@ -75,16 +75,16 @@ extension DownloadEngine {
     func askForHandover(_ id: String, then body: @escaping (Bool) -> Void) {
         submit(.requestHandover(id: id)) { [self] outcome in
             switch outcome {
-            case .noted: awaitHandover(id, until: now + Self.handoverLimitNanoseconds, then: body)
-            case .loaded: body(true)
-            default: body(false)
+            case .success(.noted): awaitHandover(id, until: now + Self.handoverLimitNanoseconds, then: body)
+            case .success(.free): body(true)
+            case .success(.refused), .failure: body(false)
             }
         }
     }
 
     private func awaitHandover(_ id: String, until deadline: Int64, then body: @escaping (Bool) -> Void) {
         submit(.get(id: id)) { [self] outcome in
-            guard case .loaded(let loaded) = outcome, loaded.ownership == .other else { return body(true) }
+            guard case .success(let loaded?) = outcome, loaded.ownership == .other else { return body(true) }
             if now >= deadline {
                 submit(.endHandover(id: id)) { _ in }
                 return body(false)

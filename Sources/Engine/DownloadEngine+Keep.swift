@@ -28,7 +28,7 @@ extension DownloadEngine {
         // After the writes that are on the way to it.
         submit(.truncate(file, to: byteCount)) { [self] _ in
             submit(.syncForFinish(file)) { [self] outcome in
-                if case .failed(let error) = outcome { note(.warn, error.downloadFailure.message, nil) }
+                if case .failure(let error) = outcome { note(.warn, error.downloadFailure.message, nil) }
                 close(file)
             }
         }

@@ -62,10 +62,11 @@ extension DownloadEngine {
     func adopt(_ id: String, then body: @escaping (Result<LoadedRecord, EngineError>) -> Void) {
         submit(.adopt(id: id)) { outcome in
             switch outcome {
-            case .loaded(let adopted): body(.success(adopted))
-            case .ownedElsewhere(let loaded): body(.failure(EngineError(lockedElsewhere: loaded)))
-            case .outside(let path): body(.failure(.outsideRoots(path: path)))
-            default: body(.failure(.storageFailure(message: "the download could not be taken over")))
+            case .success(.adopted(let adopted)): body(.success(adopted))
+            case .success(.ownedElsewhere(let loaded)): body(.failure(EngineError(lockedElsewhere: loaded)))
+            case .success(.outside(let path)): body(.failure(.outsideRoots(path: path)))
+            case .success(.notFound), .failure:
+                body(.failure(.storageFailure(message: "the download could not be taken over")))
             }
         }
     }

@@ -21,7 +21,7 @@ extension DownloadEngine {
     /// Tries `name`, then `name (1)` and so on if the download may be renamed.
     private func tryName(_ download: Download, directory: String, name: String, number: Int) {
         let candidate = number == 0 ? name : FileName.numbered(name, number)
-        let look = FileJob.inspect(
+        let look = FileRequest.inspect(
             directory: directory, name: candidate, partialName: candidate + FileName.partialSuffix,
             createsDirectories: download.options.createsDirectories)
         submit(look) { [self] outcome in
@@ -30,13 +30,12 @@ extension DownloadEngine {
                 return quieted(download)
             }
             switch outcome {
-            case .inspected(let status): nameInspected(download, directory, name, number, status)
-            case .failed(let error) where Self.shorter(name, after: error) != nil:
+            case .success(let status): nameInspected(download, directory, name, number, status)
+            case .failure(let error) where Self.shorter(name, after: error) != nil:
                 tryName(download, directory: directory, name: Self.shorter(name, after: error) ?? name, number: number)
-            case .failed(let error):
+            case .failure(let error):
                 download.isNaming = false
                 diskFailed(download, error)
-            default: download.isNaming = false
             }
         }
     }
@@ -72,7 +71,7 @@ extension DownloadEngine {
                 return quieted(download)
             }
             switch outcome {
-            case .saved(let revision):
+            case .success(.saved(let revision)):
                 download.record.revision = revision
                 download.isNaming = false
                 download.record.path = path
@@ -84,7 +83,7 @@ extension DownloadEngine {
                 pumpPartial(download)
                 quieted(download)
                 bodyProgressed(download)
-            case .destinationConflict(let id):
+            case .success(.destinationConflict(let id)):
                 if download.record.ifExists == .rename, number < Self.maxNumber {
                     return tryName(download, directory: directory, name: name, number: number + 1)
                 }
@@ -93,7 +92,7 @@ extension DownloadEngine {
                     DownloadFailure(
                         .destinationConflict, "the download \(id) already uses \(path)", isRetryable: false,
                         holderID: id))
-            default:
+            case .success(.notOurs), .failure:
                 nameRefused(download, DownloadFailure(.storage, "the state could not be saved", isRetryable: true))
             }
         }

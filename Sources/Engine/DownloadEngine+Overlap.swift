@@ -32,11 +32,10 @@ extension DownloadEngine {
         submit(.read(file, range)) { [self] outcome in
             guard download.exchange === exchange, exchange.comparison != nil else { return }
             switch outcome {
-            case .read(let bytes):
+            case .success(let bytes):
                 exchange.comparison?.heldBytes = bytes
                 compareOverlap(download, exchange)
-            case .failed(let error): diskFailed(download, error)
-            default: note(.error, "unexpected result of a read", download)
+            case .failure(let error): diskFailed(download, error)
             }
         }
     }

@@ -9,7 +9,7 @@ extension DownloadEngine {
         guard let path = download.record.partialPath else { return }
         let token = download.partial.beginOpening()
         let total = download.record.entity?.totalByteCount
-        let job = FileJob.createPartial(
+        let job = FileRequest.createPartial(
             path: path, expectedByteCount: total, replacesOrphan: download.mayHaveOrphan)
         submit(job, volume: download.volume) { [self] outcome in
             made(download, token, outcome, isWhole: false)
@@ -26,26 +26,27 @@ extension DownloadEngine {
         download.partial.gathered.removeAll()
         download.partial.wholeByteCountOnItsWay = byteCount
         let attempt = download.record.attempt
-        let job = FileJob.writeSmall(path: path, buffer, replacesOrphan: download.mayHaveOrphan)
+        let job = FileRequest.writeSmall(path: path, buffer, replacesOrphan: download.mayHaveOrphan)
         submit(job, volume: download.volume) { [self] outcome in
             item?.exchange.bufferCount -= 1
             // A new attempt has discarded the bytes meanwhile.
             if attempt != download.record.attempt { return discardStray(download, token, outcome) }
             countingLosses(of: download) {
                 download.partial.wholeByteCountOnItsWay = 0
-                if case .opened = outcome { download.partial.setRanges(ByteRangeSet(0, byteCount)) }
+                if case .success = outcome { download.partial.setRanges(ByteRangeSet(0, byteCount)) }
             }
             made(download, token, outcome, isWhole: true)
         }
     }
 
-    private func made(_ download: Download, _ token: UInt64, _ outcome: FileOutcome, isWhole: Bool) {
+    private func made(_ download: Download, _ token: UInt64, _ outcome: Result<OpenedPartial, FileError>, isWhole: Bool)
+    {
         if token != download.partial.openingToken || download.record.state.isFinal {
             return discardStray(download, token, outcome)
         }
         download.partial.stage = .closed
         switch outcome {
-        case .opened(let opened):
+        case .success(let opened):
             hold(download, opened.file)
             if isWhole || opened.file.reservedByteCount > 0 { volumeTookBytes(opened.file.directoryVolume) }
             if isWhole {
@@ -55,12 +56,11 @@ extension DownloadEngine {
             } else {
                 commitBeforeWriting(download)
             }
-        case .failed(let error) where error.reason == .exists:
+        case .failure(let error) where error.reason == .exists:
             // A whole body is lost with its buffer: it is requested again.
             if isWhole { download.bodyEnd = nil }
             partialNameTaken(download, mustAskAgain: isWhole)
-        case .failed(let error): diskFailed(download, error)
-        default: note(.error, "unexpected result of creating a file", download)
+        case .failure(let error): diskFailed(download, error)
         }
         quieted(download)
         bodyProgressed(download)
@@ -81,11 +81,10 @@ extension DownloadEngine {
             // It may have been closed meanwhile.
             guard download.partial.file === file, download.partial.stage == .committing else { return }
             switch outcome {
-            case .named: committed(download, isSaved: true)
-            case .failed(let error):
+            case .success: committed(download, isSaved: true)
+            case .failure(let error):
                 if error.reason == .exists, takeNextPartialName(download) { return commitBeforeWriting(download) }
                 diskFailed(download, error)
-            default: note(.error, "unexpected result of naming a file", download)
             }
             quieted(download)
         }
@@ -114,9 +113,9 @@ extension DownloadEngine {
     }
 
     /// A file that was created for a download that has changed meanwhile.
-    private func discardStray(_ download: Download, _ token: UInt64, _ outcome: FileOutcome) {
+    private func discardStray(_ download: Download, _ token: UInt64, _ outcome: Result<OpenedPartial, FileError>) {
         if token == download.partial.openingToken { download.partial.stage = .closed }
-        if case .opened(let opened) = outcome {
+        if case .success(let opened) = outcome {
             submit(.discard(path: opened.file.path, identity: opened.file.identity))
             close(opened.file)
         }

@@ -26,10 +26,10 @@ extension DownloadEngine {
     func adoptAll(_ filter: AdoptionFilter, then body: @escaping (Adoption) -> Void) {
         submit(.adoptAll(filter)) { [self] outcome in
             switch outcome {
-            case .adopted(let loaded, let isComplete):
+            case .success(.adopted(let loaded, let isComplete)):
                 body(.page(loaded))
                 if isComplete { body(.end(nil)) } else { adoptAll(filter, then: body) }
-            case .unknownDirectories(let directories):
+            case .success(.unknownDirectories(let directories)):
                 locate(directories) { [self] look in
                     // Directories that cannot be checked are left out too.
                     if let trouble = look.trouble { note(.warn, trouble, nil) }
@@ -39,8 +39,7 @@ extension DownloadEngine {
                     }
                     adoptAll(filter, then: body)
                 }
-            case .failed(let error): body(.end(error))
-            default: body(.end(nil))
+            case .failure(let error): body(.end(error))
             }
         }
     }
@@ -58,9 +57,8 @@ extension DownloadEngine {
         submit(.locate(directories: asked.sorted())) { [self] outcome in
             hungDirectories.subtract(asked)
             switch outcome {
-            case .located(let outside): once(LookForRoots(outside: outside, inside: asked.subtracting(outside)))
-            case .failed(let error): once(LookForRoots(trouble: error.downloadFailure.message))
-            default: once(LookForRoots(trouble: "unexpected result of checking directories"))
+            case .success(let outside): once(LookForRoots(outside: outside, inside: asked.subtracting(outside)))
+            case .failure(let error): once(LookForRoots(trouble: error.downloadFailure.message))
             }
         }
         // A disk that hangs must not block later requests for ever.

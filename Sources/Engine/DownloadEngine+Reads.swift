@@ -16,12 +16,13 @@ extension DownloadEngine {
             })
     }
 
-    func loaded(_ id: String, _ outcome: StoreOutcome) -> Result<LoadedRecord, EngineError> {
+    func loaded(
+        _ id: String, _ outcome: Result<LoadedRecord?, StoreError>
+    ) -> Result<LoadedRecord, EngineError> {
         switch outcome {
-        case .loaded(let loaded): .success(loaded)
-        case .notFound: .failure(.downloadNotFound(id: id))
-        case .failed(let error): .failure(.storageFailure(message: error.message))
-        default: .failure(.internalError(message: "unexpected result of a lookup"))
+        case .success(let loaded?): .success(loaded)
+        case .success(nil): .failure(.downloadNotFound(id: id))
+        case .failure(let error): .failure(.storageFailure(message: error.message))
         }
     }
 
@@ -43,11 +44,10 @@ extension DownloadEngine {
                         pumpPipeline()
                     }
                     switch outcome {
-                    case .page(let page): reply(.success(answer(page)))
-                    case .cursorExpired: reply(.failure(.cursorExpired))
-                    case .invalidCursor: reply(.failure(.invalidCursor))
-                    case .failed(let error): reply(.failure(.storageFailure(message: error.message)))
-                    default: reply(.failure(.internalError(message: "unexpected result of a list")))
+                    case .success(.page(let page)): reply(.success(answer(page)))
+                    case .success(.cursorExpired): reply(.failure(.cursorExpired))
+                    case .success(.invalidCursor): reply(.failure(.invalidCursor))
+                    case .failure(let error): reply(.failure(.storageFailure(message: error.message)))
                     }
                 }
             })

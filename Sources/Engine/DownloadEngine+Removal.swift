@@ -34,7 +34,9 @@ extension DownloadEngine {
         _ id: String, deletesFile: Bool, then body: @escaping (Result<Int64, EngineError>) -> Void
     ) {
         submit(.get(id: id)) { [self] outcome in
-            guard case .loaded(let loaded) = outcome, loaded.ownership != .other else { return delete(id, then: body) }
+            guard case .success(let loaded?) = outcome, loaded.ownership != .other else {
+                return delete(id, then: body)
+            }
             permit(.success(loaded)) { [self] permitted in
                 switch permitted {
                 case .success(let loaded): remove(loaded.record, deletesFile: deletesFile, then: body)
@@ -52,11 +54,18 @@ extension DownloadEngine {
             return delete(id, then: body)
         }
         submit(.adopt(id: id)) { [self] outcome in
-            guard case .loaded = outcome else { return removed(id, outcome, then: body) }
-            run(job, limitNanoseconds: Self.quietLimitNanoseconds) { [self] outsidePath in
-                guard let outsidePath else { return delete(id, then: body) }
-                submit(.release(id: id)) { _ in }
-                body(.failure(.outsideRoots(path: outsidePath)))
+            switch outcome {
+            case .success(.adopted):
+                run(job, limitNanoseconds: Self.quietLimitNanoseconds) { [self] outsidePath in
+                    guard let outsidePath else { return delete(id, then: body) }
+                    submit(.release(id: id)) { _ in }
+                    body(.failure(.outsideRoots(path: outsidePath)))
+                }
+            case .success(.ownedElsewhere(let loaded)): body(.failure(EngineError(lockedElsewhere: loaded)))
+            case .success(.outside(let path)): body(.failure(.outsideRoots(path: path)))
+            // Another process was faster: the store says with what.
+            case .success(.notFound): delete(id, then: body)
+            case .failure(let error): body(.failure(.storageFailure(message: error.message)))
             }
         }
     }
@@ -66,28 +75,27 @@ extension DownloadEngine {
     }
 
     private func removed(
-        _ id: String, _ outcome: StoreOutcome, then body: @escaping (Result<Int64, EngineError>) -> Void
+        _ id: String, _ outcome: Result<DeleteAnswer, StoreError>,
+        then body: @escaping (Result<Int64, EngineError>) -> Void
     ) {
         switch outcome {
-        case .deleted(_, let revision):
+        case .success(.deleted(let revision)):
             self.revision = max(self.revision, revision)
             discards.remove(id)
             body(.success(revision))
-        case .notFound: body(.failure(.downloadNotFound(id: id)))
-        case .notFinal(let loaded):
+        case .success(.notFound): body(.failure(.downloadNotFound(id: id)))
+        case .success(.notFinal(let loaded)):
             body(.failure(.invalidState(id: id, state: loaded.record.state, command: .remove)))
-        case .ownedElsewhere(let loaded), .notOwned(let loaded):
-            body(.failure(EngineError(lockedElsewhere: loaded)))
-        case .outside(let path): body(.failure(.outsideRoots(path: path)))
-        case .failed(let error):
+        case .success(.ownedElsewhere(let loaded)): body(.failure(EngineError(lockedElsewhere: loaded)))
+        case .success(.outside(let path)): body(.failure(.outsideRoots(path: path)))
+        case .failure(let error):
             submit(.release(id: id)) { _ in }
             body(.failure(.storageFailure(message: error.message)))
-        default: body(.failure(.internalError(message: "unexpected result of a removal")))
         }
     }
 
     /// The job that deletes the files of a removed download; nil if there are none.
-    private func removalJob(_ record: DownloadRecord, deletesFile: Bool) -> FileJob? {
+    private func removalJob(_ record: DownloadRecord, deletesFile: Bool) -> FileRequest<Removal>? {
         if record.state == .completed {
             guard deletesFile, let path = record.path, let finished = record.finished else { return nil }
             return .removeFinished(path: path, identity: finished.identity, byteCount: finished.byteCount)
@@ -99,10 +107,12 @@ extension DownloadEngine {
     /// Runs a job and calls back when it is done, or before that if it takes long.
     ///
     /// - Parameter body: receives the path that may not be touched, if that is why nothing was done.
-    private func run(_ job: FileJob, limitNanoseconds: Int64, then body: @escaping (String?) -> Void) {
+    private func run(
+        _ job: FileRequest<Removal>, limitNanoseconds: Int64, then body: @escaping (String?) -> Void
+    ) {
         let once = OneCall<String?> { body($0) }
         submit(job) { [self] outcome in
-            guard case .failed(let error) = outcome else { return once(nil) }
+            guard case .failure(let error) = outcome else { return once(nil) }
             // The record is deleted: nobody tries again.
             note(.warn, error.downloadFailure.message, nil)
             once(error.reason == .outsideRoots ? error.path : nil)

@@ -23,23 +23,23 @@ extension DownloadEngine {
         let token = download.partial.beginOpening()
         let generation = download.generation
         let identity = download.record.partial
-        let job = FileJob.openPartial(path: names[0], expected: identity)
+        let job = FileRequest.openPartial(path: names[0], expected: identity)
         afterClosing(identity) { [self] in
             submit(job, volume: identity.map { VolumeID($0) }) { [self] outcome in
                 if token == download.partial.openingToken { download.partial.stage = .closed }
                 if token == download.partial.openingToken, generation == download.generation {
                     let isMissing =
-                        if case .failed(let error) = outcome {
+                        if case .failure(let error) = outcome {
                             error.errno == .noEntry || (missing != nil && error.reason == .replaced)
                         } else { false }
-                    guard isMissing, case .failed(let error) = outcome else {
+                    guard isMissing, case .failure(let error) = outcome else {
                         return partialOpened(download, outcome)
                     }
                     if names.count > 1, identity != nil {
                         return openPartial(download, named: Array(names.dropFirst()), missing: missing ?? error)
                     }
-                    partialOpened(download, .failed(missing ?? error))
-                } else if case .opened(let opened) = outcome {
+                    partialOpened(download, .failure(missing ?? error))
+                } else if case .success(let opened) = outcome {
                     close(opened.file)
                 }
                 quieted(download)
@@ -47,9 +47,9 @@ extension DownloadEngine {
         }
     }
 
-    private func partialOpened(_ download: Download, _ outcome: FileOutcome) {
+    private func partialOpened(_ download: Download, _ outcome: Result<OpenedPartial, FileError>) {
         switch outcome {
-        case .opened(let opened):
+        case .success(let opened):
             let trusted = trustedRanges(download, opened)
             let isLess = trusted != download.partial.claimed
             // Until the file is open, the recorded bytes count.
@@ -74,13 +74,12 @@ extension DownloadEngine {
             } else {
                 reserveRoom(download, opened.file)
             }
-        case .failed(let error) where error.errno == .noEntry:
+        case .failure(let error) where error.errno == .noEntry:
             lookForDirectory(download, error)
-        case .failed(let error) where error.reason == .replaced:
+        case .failure(let error) where error.reason == .replaced:
             takeNextPartialName(download)
             losePartial(download, .partialDamaged)
-        case .failed(let error): diskFailed(download, error)
-        default: note(.error, "unexpected result of opening a file", download)
+        case .failure(let error): diskFailed(download, error)
         }
     }
 
@@ -90,7 +89,7 @@ extension DownloadEngine {
         let generation = download.generation
         submit(.reserve(file, byteCount: total)) { [self] outcome in
             guard generation == download.generation else { return }
-            if case .failed(let error) = outcome { return diskFailed(download, error) }
+            if case .failure(let error) = outcome { return diskFailed(download, error) }
             connect(download)
         }
     }
@@ -111,9 +110,9 @@ extension DownloadEngine {
     private func lookForDirectory(_ download: Download, _ error: FileError) {
         let (directory, _) = split(.file(path: error.path))
         let generation = download.generation
-        submit(.inspect(directory: directory, name: nil, partialName: nil)) { [self] outcome in
+        submit(.inspect(directory: directory)) { [self] outcome in
             guard generation == download.generation else { return }
-            if case .inspected(let status) = outcome, case .present = status.directory {
+            if case .success(let status) = outcome, case .present = status.directory {
                 return losePartial(download, .partialMissing)
             }
             diskFailed(download, error)

@@ -32,23 +32,22 @@ extension DownloadEngine {
     private func inspect(_ run: StartRun, mayAsk: Bool) {
         let (directory, name) = split(run.path.map { .file(path: $0) } ?? run.request.destination)
         let partialName = name.map { $0 + FileName.partialSuffix }
-        let goOn = OneCall<FileOutcome?> { [self] outcome in
+        let goOn = OneCall<Result<DestinationStatus, FileError>?> { [self] outcome in
             switch outcome {
-            case .inspected(let status)?:
+            case .success(let status)?:
                 if run.number > 0, status.atName != .nothing, takeNextName(run, mayAsk: mayAsk) { return }
                 run.status = status
                 run.refusal = whyRefused(run.request, directory, status)
-            case .failed(let error)? where error.reason == .outsideRoots:
+            case .failure(let error)? where error.reason == .outsideRoots:
                 // A download with files there may not be touched either.
                 if let taken = run.taken { close(taken.file) }
                 return refuse(run, .outsideRoots(path: directory))
-            case .failed(let error)?: run.refusal = EngineError(error, directory: directory)
+            case .failure(let error)?: run.refusal = EngineError(error, directory: directory)
             case nil: run.refusal = .storageFailure(message: "the disk of \(directory) does not answer")
-            default: run.refusal = .storageFailure(message: "the destination could not be checked")
             }
             takePartial(run) { [self] in decide(run, mayAsk: mayAsk) }
         }
-        let look = FileJob.inspect(
+        let look = FileRequest.inspect(
             directory: directory, name: name, partialName: partialName,
             createsDirectories: run.request.options.createsDirectories)
         submit(look) { goOn($0) }
@@ -64,8 +63,8 @@ extension DownloadEngine {
         // Even if the destination cannot be used now, the request may mean an existing download there.
         candidate.mayInsert = run.refusal == nil
         submit(.start(candidate)) { [self] outcome in
-            if case .started(.destinationConflict) = outcome, takeNextName(run, mayAsk: mayAsk) { return }
-            guard mayAsk, case .started(.ownedElsewhere(let loaded)) = outcome else {
+            if case .success(.destinationConflict) = outcome, takeNextName(run, mayAsk: mayAsk) { return }
+            guard mayAsk, case .success(.ownedElsewhere(let loaded)) = outcome else {
                 return movePartial(run, outcome) { [self] outcome in end(run, outcome) }
             }
             // If its process continues without a host, it releases the download on request; otherwise this is the
@@ -89,7 +88,7 @@ extension DownloadEngine {
         return true
     }
 
-    private func end(_ run: StartRun, _ outcome: StoreOutcome) {
+    private func end(_ run: StartRun, _ outcome: Result<StartOutcome, StoreError>) {
         starts.resolve(run.place) { [self] in
             startDecided(run, outcome)
         }
@@ -161,39 +160,38 @@ extension DownloadEngine {
         return "d" + String(letters)
     }
 
-    private func startDecided(_ run: StartRun, _ outcome: StoreOutcome) {
+    private func startDecided(_ run: StartRun, _ outcome: Result<StartOutcome, StoreError>) {
         let reply = run.reply
         switch outcome {
-        case .started(.created(let record)):
+        case .success(.created(let record)):
             let download = hold(LoadedRecord(record: record, ownership: .own))
             download.mayHaveOrphan = false
             if case .present(let volume)? = run.status?.directory { download.volume = volume }
             answerStart(download, isCreated: true, isResumed: run.taken != nil, reply)
             tell(download)
             if download.record.state == .queued { enqueue(download) }
-        case .started(.takenOver(let loaded)):
+        case .success(.takenOver(let loaded)):
             let download = hold(loaded)
             download.record.intent = .run
             change(download, to: .queued, isTold: false)
             answerStart(download, isCreated: false, isResumed: true, reply)
             tell(download)
             enqueue(download)
-        case .started(.existing(let loaded)), .started(.ownedElsewhere(let loaded)):
+        case .success(.existing(let loaded)), .success(.ownedElsewhere(let loaded)):
             let found = downloads[loaded.record.id].map { snapshot(of: $0) } ?? snapshot(of: loaded)
             answer { [self] in
                 reply(.success(StartAnswer(download: asCommitted(found), isCreated: false, isResumed: false)))
             }
-        case .started(.idConflict(let loaded, let differs)):
+        case .success(.idConflict(let loaded, let differs)):
             let names = differs.map { $0.rawValue }
             answer { reply(.failure(.idConflict(id: loaded.record.id, differs: names))) }
-        case .started(.destinationConflict(let id)):
+        case .success(.destinationConflict(let id)):
             let path = run.request.destination.path
             answer { reply(.failure(.destinationHeld(path: path, id: id))) }
-        case .started(.outside(let path)): answer { reply(.failure(.outsideRoots(path: path))) }
-        case .started(.absent):
+        case .success(.outside(let path)): answer { reply(.failure(.outsideRoots(path: path))) }
+        case .success(.absent):
             answer { reply(.failure(run.refusal ?? .storageFailure(message: "the download was not stored"))) }
-        case .failed(let error): answer { reply(.failure(.storageFailure(message: error.message))) }
-        default: answer { reply(.failure(.internalError(message: "unexpected result of a start"))) }
+        case .failure(let error): answer { reply(.failure(.storageFailure(message: error.message))) }
         }
     }
 

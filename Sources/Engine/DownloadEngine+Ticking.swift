@@ -81,9 +81,8 @@ extension DownloadEngine {
             download.partial.isCheckpointing = false
             guard attempt == download.record.attempt, downloads[download.id] === download else { return }
             switch outcome {
-            case .synchronized: noteDurable(download, written)
-            case .failed(let error): if download.partial.file === file { flushFailed(download, error) }
-            default: note(.error, "unexpected result of a checkpoint", download)
+            case .success: noteDurable(download, written)
+            case .failure(let error): if download.partial.file === file { flushFailed(download, error) }
             }
         }
     }
@@ -99,7 +98,7 @@ extension DownloadEngine {
             wastedByteCount: download.record.wastedByteCount
         )
         submit(.saveProgress(save)) { [self] outcome in
-            if case .failed(let error) = outcome { note(.warn, "cannot save progress: \(error.message)", download) }
+            if case .failure(let error) = outcome { note(.warn, "cannot save progress: \(error.message)", download) }
         }
     }
 

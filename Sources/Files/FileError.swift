@@ -49,6 +49,8 @@ package struct FileError: Error, Equatable, Sendable {
         case stopped
         /// libcrypto has no such digest or its configuration forbids it.
         case digestUnavailable
+        /// A worker has answered with something else than the job asks for: a defect of ours.
+        case wrongAnswer
     }
 
     package var operation: Operation
@@ -102,6 +104,7 @@ package struct FileError: Error, Equatable, Sendable {
         case .exists: (.destinationConflict, false, "the name is taken")
         case .canceled: (.internal, true, "canceled")
         case .stopped: (.internal, true, "the service is ending")
+        case .wrongAnswer: (.internal, true, "the file worker gave an answer of another kind")
         case .digestUnavailable: (.internal, false, "the cryptographic library does not offer this digest")
         }
     }

@@ -164,7 +164,7 @@ package final class FileWorkers: Sendable {
 
 extension FileJob {
     /// What an error about the job as a whole says.
-    fileprivate var subject: (FileError.Operation, path: String) {
+    var subject: (FileError.Operation, path: String) {
         switch self {
         case .inspect(let directory, _, _, _): (.inspect, directory)
         case .locate(let directories): (.inspect, directories.first ?? "")

@@ -72,6 +72,10 @@ extension StoreError {
         code: SQLITE_IOERR, extendedCode: SQLITE_IOERR,
         message: "the index of the database's log was truncated while in use")
 
+    /// The store has answered with something else than the operation asks for: a defect of ours.
+    static let wrongAnswer = StoreError(
+        code: SQLITE_MISUSE, extendedCode: SQLITE_MISUSE, message: "the store gave an answer of another kind")
+
     private static let filesGoneCode = SQLITE_IOERR | 127 << 8
 
     /// True for `filesGone`.

@@ -28,7 +28,8 @@ def test_the_first_example_of_the_header_works(shell: Shell, server: ScriptedSer
     (shell.home / "Downloads").mkdir()
     script = examples()[0].replace("source clients/shell/towline.sh", f"source {LIBRARY}")
     done = shell.run("bash", "-c", script.replace("https://example.org", server.url()))
-    assert (done.returncode, done.stdout) == (0, f"finished: {shell.home}/Downloads/archive.tar\n"), done.stderr
+    finished = f"finished: {shell.home}/Downloads/archive.tar\n"
+    assert (done.returncode, done.stdout) == (0, finished), done.stderr
     done = shell.run("bash", "-c", script.replace("https://example.org/archive.tar", server.url("/none")))
     assert done.stderr == "failed: The server answered 404.\n"
 
@@ -428,7 +429,7 @@ def test_other_shells_are_told(shell: Shell) -> None:
 
 
 def test_requests_that_are_sent_together(shell: Shell, server: ScriptedServer) -> None:
-    """One write, more than a pipe can buffer; the answers arrive as events, also past the limit of the queue."""
+    """One write, more than a pipe can buffer; answers arrive as events, also past the limit of the queue."""
     server.add("/a", DATA)
     done = shell.bash(
         f"""
