@@ -401,11 +401,25 @@ def test_signals_checkpoint_and_tell_which(
 
 
 def test_a_second_signal_ends_it_at_once(launch: Launcher, server: ScriptedServer, work: Path) -> None:
-    process = launch()
-    Held(server).started(process, work / "f")
-    process.signal(signal.SIGTERM)
-    process.signal(signal.SIGTERM)
-    assert process.wait_exit(PROMPT) == 143
+    """Another process locks the database, so that after one signal it takes all of its time."""
+
+    def seconds(signals: int) -> float:
+        process = launch("--state-dir", str(work / f"state{signals}"))
+        held = Held(server, path=f"/{signals}")
+        download_id = held.started(process, work / f"f{signals}")["id"]
+        database = sqlite3.connect(work / f"state{signals}/towline.db", isolation_level=None)
+        database.execute("BEGIN IMMEDIATE")
+        process.send("pause", {"id": download_id})
+        time.sleep(0.3)
+        began = time.monotonic()
+        for _ in range(signals):
+            process.signal(signal.SIGTERM)
+            time.sleep(0.1)
+        assert process.wait_exit(PROMPT) == 143
+        database.close()
+        return time.monotonic() - began
+
+    assert seconds(2) < seconds(1) - 0.5
 
 
 def test_nohup_is_honoured(launch: Launcher) -> None:
