@@ -1,4 +1,4 @@
-/// A half-open run of byte offsets, `lowerBound ..< upperBound`, never empty and never negative.
+/// A half-open range of byte offsets, `lowerBound ..< upperBound`, never empty and never negative.
 package struct ByteRange: Equatable, Hashable, Sendable {
     package let lowerBound: Int64
     package let upperBound: Int64
@@ -13,13 +13,13 @@ package struct ByteRange: Equatable, Hashable, Sendable {
     package var byteCount: Int64 { upperBound - lowerBound }
 }
 
-/// Which bytes of a file are there: sorted, disjoint, non-adjacent ranges.
+/// The bytes of a file that are stored: sorted, disjoint, non-adjacent ranges.
 package struct ByteRangeSet: Equatable, Hashable, Sendable {
     package private(set) var ranges: [ByteRange] = []
 
     package init() {}
 
-    /// The set of one run; empty when the bounds are not a range.
+    /// The set of one range; empty when the bounds are not a range.
     package init(_ lowerBound: Int64, _ upperBound: Int64) {
         if let range = ByteRange(lowerBound, upperBound) { ranges = [range] }
     }
@@ -31,16 +31,16 @@ package struct ByteRangeSet: Equatable, Hashable, Sendable {
 
     package var isEmpty: Bool { ranges.isEmpty }
 
-    /// How many bytes are there in all.
+    /// The number of stored bytes.
     package var byteCount: Int64 { ranges.reduce(0) { $0 + $1.byteCount } }
 
-    /// Where the run that starts at offset 0 ends; 0 when there is none.
+    /// The end of the range that starts at offset 0; 0 when there is none.
     package var contiguousByteCount: Int64 {
         guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound
     }
 
-    /// Adds a run; joins it with those it overlaps or touches.
+    /// Adds a range and joins it with those it overlaps or touches.
     package mutating func insert(_ range: ByteRange) {
         // The common case by far: a download that grows at its end.
         if let last = ranges.last, range.lowerBound >= last.lowerBound {
@@ -60,14 +60,14 @@ package struct ByteRangeSet: Equatable, Hashable, Sendable {
         ranges.replaceSubrange(start..<end, with: [merged])
     }
 
-    /// What either holds.
+    /// The bytes that are in either set.
     package func union(_ other: ByteRangeSet) -> ByteRangeSet {
         var result = self
         for range in other.ranges { result.insert(range) }
         return result
     }
 
-    /// What both hold.
+    /// The bytes that are in both sets.
     package func intersection(_ other: ByteRangeSet) -> ByteRangeSet {
         var result: [ByteRange] = []
         var left = ranges[...]
@@ -81,12 +81,12 @@ package struct ByteRangeSet: Equatable, Hashable, Sendable {
         return ByteRangeSet(result)
     }
 
-    /// What lies below `byteCount`.
+    /// The part below `byteCount`.
     package func clipped(to byteCount: Int64) -> ByteRangeSet {
         intersection(ByteRangeSet(0, byteCount))
     }
 
-    /// The runs of `0 ..< byteCount` that are missing.
+    /// The missing ranges of `0 ..< byteCount`.
     package func gaps(upTo byteCount: Int64) -> [ByteRange] {
         var result: [ByteRange] = []
         var next: Int64 = 0
@@ -98,18 +98,19 @@ package struct ByteRangeSet: Equatable, Hashable, Sendable {
         return result
     }
 
-    /// True when every byte of the run is there.
+    /// True when every byte of the range is stored.
     package func contains(_ range: ByteRange) -> Bool {
         let index = firstIndex { $0.upperBound >= range.upperBound }
         return index < ranges.endIndex && ranges[index].lowerBound <= range.lowerBound
     }
 
-    /// True when every byte of `0 ..< byteCount` is there.
+    /// True when every byte of `0 ..< byteCount` is stored.
     package func isComplete(_ byteCount: Int64) -> Bool {
         byteCount <= contiguousByteCount
     }
 
-    /// The first run from which on the predicate holds, found by bisection; the end if there is none.
+    /// The first index whose range satisfies the predicate (all later ones do too), by bisection; `endIndex` if none
+    /// does.
     private func firstIndex(from predicate: (ByteRange) -> Bool) -> Int {
         var low = ranges.startIndex
         var high = ranges.endIndex

@@ -1,4 +1,4 @@
-/// What somebody asks of a download.
+/// A command for one download.
 package enum DownloadCommand: String, Sendable, CaseIterable {
     case pause
     case resume
@@ -6,14 +6,14 @@ package enum DownloadCommand: String, Sendable, CaseIterable {
     case remove
 }
 
-/// What becomes of a command.
+/// The effect of a command.
 package enum CommandOutcome: Equatable, Sendable {
-    /// Success, and nothing to do.
+    /// Succeeds without a change.
     case unchanged
     case change(DownloadStatus)
-    /// The record goes.
+    /// The record is deleted.
     case gone
-    /// Not in this state.
+    /// The command is not allowed in this state.
     case invalid
 }
 
@@ -21,7 +21,7 @@ package enum CommandOutcome: Equatable, Sendable {
 package enum CommandPolicy {
     /// The protocol's table of commands.
     ///
-    /// A pause of an interrupted download changes its reason alone, which is the caller's to see to.
+    /// A pause of an interrupted download changes only its reason; the caller does that.
     package static func outcome(of command: DownloadCommand, in state: DownloadState) -> CommandOutcome {
         switch command {
         case .pause:

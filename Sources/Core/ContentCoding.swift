@@ -1,17 +1,15 @@
-/// What `Content-Encoding` means for somebody who asked for the plain bytes (RFC 9110, 8.4).
+/// What `Content-Encoding` means for a client that asked for the plain bytes (RFC 9110, 8.4).
 package enum ContentCoding {
-    /// The codings in force, in lower case; empty for the plain bytes.
-    ///
-    /// Values that name no coding of the bytes, but occur, are left out.
+    /// The content codings, in lower case; empty for plain bytes. Values that occur but name no coding are left out.
     package static func inForce(_ head: ResponseHead) -> [String] {
         HTTPGrammar.tokenList(head.values("Content-Encoding")).filter { !meaningless.contains($0) }
     }
 
-    /// What tells a compressed file from a compressed answer, besides the response itself.
+    /// What helps to tell a compressed file from a compressed response, besides the response itself.
     package struct Evidence: Equatable, Sendable {
-        /// What the file will be called and was called by the URLs that led to it, as paths or last components.
+        /// The file's name and the names in the URLs that led to it, as paths or last components.
         package var names: [String]
-        /// True when the bytes were decoded once and are not the ones that the caller's checksum names.
+        /// True when the decoded bytes did not match the caller's checksum: then the encoded bytes are kept.
         package var keepsCoding: Bool
 
         package init(names: [String] = [], keepsCoding: Bool = false) {
@@ -20,22 +18,22 @@ package enum ContentCoding {
         }
     }
 
-    /// True when the coding is only the server's way of labelling a compressed file: then the file is those bytes.
+    /// True when the coding only labels a compressed file; then the file is the encoded bytes.
     ///
-    /// Servers that map `.gz` to a coding would have `archive.tar.gz` unpacked on its way; browsers keep it too.  The name
-    /// in `Content-Disposition` counts as well.
+    /// Some servers send `archive.tar.gz` with `Content-Encoding: gzip`. The file is not unpacked then, as in browsers.
+    /// The name in `Content-Disposition` counts as well.
     package static func labelsFile(_ head: ResponseHead, _ evidence: Evidence) -> Bool {
         let codings = inForce(head)
         if evidence.keepsCoding, codings.count == 1 { return true }
         let contentType = head.value("Content-Type")
-        // The name as it came, and as it will be once it is made safe.
+        // The name as received, and the sanitised name.
         let given = head.fileName.map { [$0, FileName.suggested(given: $0, urlPath: "")] } ?? []
         return (given + evidence.names).contains { name in
             labelsFile(codings, path: name, contentType: contentType)
         }
     }
 
-    /// The same by one name, the last component of a path, and by the media type.
+    /// The same for one name (the last component of `path`) and the media type.
     static func labelsFile(_ codings: [String], path: String, contentType: String?) -> Bool {
         guard codings.count == 1, let coding = codings.first else { return false }
         let row = labels.first { $0.codings.contains(coding) }
@@ -49,16 +47,16 @@ package enum ContentCoding {
         return row.fileExtensions.contains(HTTPGrammar.lowercased(Substring(name[name.index(after: dot)...])))
     }
 
-    /// How a response was compressed on its way, though nobody asked for it, in a way that can be undone.
+    /// A compression that the server applied although nobody asked for it, and that can be undone.
     package enum Compression: Equatable, Sendable {
         case gzip
-        /// zlib's format or, from servers that get it wrong, deflate alone.
+        /// The zlib format or, from servers that get it wrong, raw deflate.
         case deflate
     }
 
-    /// What has to be undone for the file's own bytes; nil when there is nothing to undo, or no way to.
+    /// The compression to undo; nil when there is none, or when it cannot be undone.
     ///
-    /// Only whole bodies: part of a compressed one is of no use.
+    /// Only for whole bodies: part of a compressed one is of no use.
     package static func compression(_ head: ResponseHead, evidence: Evidence) -> Compression? {
         guard head.status == 200 || head.status == 203 else { return nil }
         let codings = inForce(head)

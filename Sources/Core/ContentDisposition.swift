@@ -1,10 +1,11 @@
 /// Reads the file name out of `Content-Disposition` (RFC 6266, with RFC 8187 for `filename*`).
 package enum ContentDisposition {
-    /// The name as the server has it, not yet fit for a file system; nil when there is none.
+    /// The file name as the server sent it, not yet sanitised; nil when there is none.
     ///
-    /// `filename*` beats `filename`; of several of one kind the first counts; an extended value that is not right is
-    /// passed over.  The type (`attachment`, `inline`) does not matter, and may be missing.  `decode` knows charsets besides
-    /// UTF-8 and Latin-1: it gets a charset's name and bytes in it, and answers nil when they are none.
+    /// `filename*` takes precedence over `filename`. The first of several of one kind counts. A malformed extended
+    /// value is ignored. The type (`attachment`, `inline`) does not matter and may be missing. `decode` handles
+    /// charsets other than UTF-8 and Latin-1: it gets the charset's name and the bytes, and returns nil when it cannot
+    /// decode them.
     package static func fileName(
         _ value: String, decode: (_ charset: String, _ bytes: [UInt8]) -> String? = { _, _ in nil }
     ) -> String? {
@@ -21,14 +22,14 @@ package enum ContentDisposition {
         return extended ?? plain
     }
 
-    /// All `name=value`, names in lower case, quoted strings unquoted.
+    /// All `name=value` pairs, names in lower case, quoted strings unquoted.
     private static func parameters(_ value: String) -> [(name: String, value: String)] {
         var result: [(String, String)] = []
         var rest = value.utf8[...]
         while !rest.isEmpty {
             let name = rest.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "=") }
             rest = rest[name.endIndex...]
-            // Ends in `;` or nothing: the type, or an empty parameter.
+            // No `=`: the type, or an empty parameter.
             guard rest.popFirst() == UInt8(ascii: "=") else { continue }
             let value = takeValue(&rest)
             result.append((HTTPGrammar.lowercased(HTTPGrammar.trimmedSlice(Substring(name))), value))
@@ -36,11 +37,11 @@ package enum ContentDisposition {
         return result
     }
 
-    /// Takes one value and the `;` behind it.
+    /// Takes one value and the `;` after it.
     private static func takeValue(_ rest: inout Substring.UTF8View) -> String {
         while let byte = rest.first, byte.isOptionalWhitespace { rest.removeFirst() }
         guard rest.first == UInt8(ascii: "\"") else {
-            // Not only a token: names with blanks are often sent bare.
+            // Accepts more than a token: names with spaces are often sent unquoted.
             let raw = rest.prefix { $0 != UInt8(ascii: ";") }
             rest = rest[raw.endIndex...].dropFirst()
             return HTTPGrammar.trimmed(Substring(raw))
@@ -59,7 +60,7 @@ package enum ContentDisposition {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// `charset'language'percent-encoded`; nil unless it is right in all three.
+    /// Reads `charset'language'percent-encoded`; nil when any part is malformed.
     private static func extendedValue(_ value: String, _ decode: (String, [UInt8]) -> String?) -> String? {
         let parts = value.utf8.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[2].allSatisfy(isExtendedValueByte) else { return nil }
@@ -78,7 +79,7 @@ package enum ContentDisposition {
         }
     }
 
-    /// `attr-char` or `%`, and what is often left bare though it should not be: all visible ASCII but the quote.
+    /// `attr-char` or `%`, and all other visible ASCII except the quote: servers often leave it unencoded.
     private static func isExtendedValueByte(_ byte: UInt8) -> Bool {
         (0x21...0x7e).contains(byte) && byte != UInt8(ascii: "\"")
     }

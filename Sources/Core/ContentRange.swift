@@ -1,10 +1,10 @@
 /// A `Content-Range` field, checked (RFC 9110, 14.4).
 package struct ContentRange: Equatable, Sendable {
-    /// Which bytes the body holds; nil for `*/N`, which says that the range asked for cannot be satisfied.
+    /// The bytes in the body; nil for `*/N`: the requested range cannot be satisfied.
     package var range: ByteRange?
     /// The whole length; nil for `a-b/*`.
     package var totalByteCount: Int64?
-    /// True for the two wrong forms that are understood all the same: `bytes=a-b/N` and a missing unit.
+    /// True for two malformed forms that are accepted anyway: `bytes=a-b/N` and a missing unit.
     package var isLenient: Bool
 
     package init(range: ByteRange?, totalByteCount: Int64?, isLenient: Bool = false) {
@@ -13,14 +13,14 @@ package struct ContentRange: Equatable, Sendable {
         self.isLenient = isLenient
     }
 
-    /// Reads all fields of a response: none gives nil; several must be equal.
+    /// Reads all fields of a response: nil when there is none; several must be equal.
     package static func parse(_ values: [String]) throws(MalformedField) -> ContentRange? {
         guard let first = values.first else { return nil }
-        guard values.allSatisfy({ $0 == first }) else { throw malformed("is given twice, differently") }
+        guard values.allSatisfy({ $0 == first }) else { throw malformed("is given twice with different values") }
         return try ContentRange(first)
     }
 
-    /// Reads one value; offsets and length must be in order, and at most 2^53 − 1.
+    /// Reads one value; offsets and length must be ordered and at most 2^53 − 1.
     package init(_ value: String) throws(MalformedField) {
         let text = HTTPGrammar.trimmedSlice(Substring(value)).utf8
         let body = try Self.afterUnit(text)
@@ -36,7 +36,7 @@ package struct ContentRange: Equatable, Sendable {
         isLenient = body.isLenient
         totalByteCount = total
         if span.elementsEqual([UInt8(ascii: "*")]) {
-            if total == nil { throw Self.malformed("says nothing") }
+            if total == nil { throw Self.malformed("has neither a range nor a length") }
             range = nil
         } else {
             range = try Self.range(span, totalByteCount: total)
@@ -65,7 +65,7 @@ package struct ContentRange: Equatable, Sendable {
             let last = HTTPGrammar.decimal(span[span.index(after: dash)...], maximum: Limits.fileByteCount - 1)
         else { throw malformed("has offsets that are not numbers in range") }
         guard let range = ByteRange(first, last + 1) else { throw malformed("ends before it starts") }
-        if let totalByteCount, last >= totalByteCount { throw malformed("ends behind the whole") }
+        if let totalByteCount, last >= totalByteCount { throw malformed("ends after the whole length") }
         return range
     }
 

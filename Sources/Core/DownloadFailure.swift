@@ -1,4 +1,4 @@
-/// What went wrong with a download; the raw values are the wire's `error.kind`.
+/// The kind of a failure; the raw values are the wire's `error.kind`.
 package enum FailureKind: String, Sendable, CaseIterable {
     case dns
     case connect
@@ -32,12 +32,12 @@ package enum FailureKind: String, Sendable, CaseIterable {
     case `internal`
 }
 
-/// A download's own failure: what its record keeps and the wire's `error` member shows.
+/// The failure of a download: its record stores it and the wire's `error` member shows it.
 package struct DownloadFailure: Error, Equatable, Sendable {
     package var kind: FailureKind
-    /// One sentence for people; holds no header, userinfo or query value.
+    /// One sentence for people; contains no header, userinfo or query value.
     package var message: String
-    /// True when trying again later, unchanged, may succeed.
+    /// True when a later try, unchanged, may succeed.
     package var isRetryable: Bool
     package var httpStatus: Int?
     package var curlCode: Int?

@@ -1,4 +1,4 @@
-/// What to do when the destination is taken.
+/// What to do when the destination exists.
 package enum IfExists: String, Sendable, CaseIterable {
     case error
     case overwrite
@@ -6,23 +6,23 @@ package enum IfExists: String, Sendable, CaseIterable {
     case skip
 }
 
-/// What to do when the server's file is no longer the one that part of is held.
+/// What to do when the server's file is no longer the one that the stored bytes came from.
 package enum OnChange: String, Sendable, CaseIterable {
     case restart
     case fail
     case keepBoth
 }
 
-/// How much proof a resume needs.
+/// How much proof a resume needs that the file is unchanged.
 package enum ResumePolicy: String, Sendable, CaseIterable {
     case strict
     case probe
     case trust
 }
 
-/// When to give up, and how long to wait before trying again.
+/// When to give up, and how long to wait before each retry.
 package struct RetryOptions: Equatable, Sendable {
-    /// Failures in a row, without a byte gained between them, before the download fails; 0 never tries again.
+    /// Failures in a row, with no new bytes between them, before the download fails; 0 means no retry.
     package var maxAttempts: Int
     package var initialDelayMilliseconds: Int64
     package var maxDelayMilliseconds: Int64
@@ -73,7 +73,7 @@ package struct Checksum: Equatable, Hashable, Sendable {
     }
 }
 
-/// The options a download started with, defaults filled in; its record keeps them.
+/// The options of a download with defaults filled in, as its record stores them.
 package struct DownloadOptions: Equatable, Sendable {
     package var headers: [HeaderField] = []
     package var userAgent: String?
@@ -82,14 +82,14 @@ package struct DownloadOptions: Equatable, Sendable {
     package var resumePolicy = ResumePolicy.strict
     package var checksum: Checksum?
     package var connectTimeoutMilliseconds: Int64 = 30_000
-    /// No byte for this long is a stall.
+    /// A transfer that receives no byte for this long has stalled.
     package var stallTimeoutMilliseconds: Int64 = 30_000
     package var maxFileByteCount: Int64?
     package var priority: Int64 = 0
     package var retry = RetryOptions()
-    /// Goes on without its host, as `--on-host-exit finish` does for all.
+    /// Continues when the host exits, as `--on-host-exit finish` does for all downloads.
     package var isBackground = false
-    /// Directories of the destination that are missing are made.
+    /// Creates missing directories of the destination.
     package var createsDirectories = false
 
     package init() {}

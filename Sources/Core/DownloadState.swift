@@ -1,4 +1,4 @@
-/// Where a download stands.  The raw values are on the wire and on disk.
+/// The state of a download.  The raw values are used on the wire and on disk.
 package enum DownloadState: String, Sendable, CaseIterable {
     case queued
     case active
@@ -8,7 +8,7 @@ package enum DownloadState: String, Sendable, CaseIterable {
     case completed
     case canceled
 
-    /// Nothing more happens unless somebody asks: completed, failed or canceled.
+    /// True for completed, failed and canceled: nothing more happens without a command.
     package var isFinal: Bool {
         switch self {
         case .completed, .failed, .canceled: true
@@ -30,7 +30,7 @@ package enum StateReason: String, Sendable, CaseIterable {
     case interrupted
 }
 
-/// What an active download is busy with.
+/// What an active download is doing.
 package enum DownloadPhase: String, Sendable, CaseIterable {
     case connecting
     case downloading
@@ -38,13 +38,12 @@ package enum DownloadPhase: String, Sendable, CaseIterable {
     case finalizing
 }
 
-/// Where a download stands, as the wire shows it.
+/// The state of a download with its reason or phase, as the wire shows it.
 package struct DownloadStatus: Equatable, Hashable, Sendable {
-    /// The state proper.
     package var state: DownloadState
-    /// Only while waiting or paused.
+    /// Only when waiting or paused.
     package var reason: StateReason?
-    /// Only while active.
+    /// Only when active.
     package var phase: DownloadPhase?
 
     package init(_ state: DownloadState, reason: StateReason? = nil, phase: DownloadPhase? = nil) {
@@ -54,37 +53,37 @@ package struct DownloadStatus: Equatable, Hashable, Sendable {
     }
 }
 
-/// What the user wants of a download, whatever it does right now.
+/// What the user wants of a download, whatever its state.
 package enum DownloadIntent: String, Sendable, CaseIterable {
     case run
     case paused
 }
 
-/// What lets bytes of two responses stand in one file.  The raw values are on the wire and on disk.
+/// Why bytes of two responses may be joined in one file.  The raw values are used on the wire and on disk.
 package enum IdentityProof: String, Sendable, CaseIterable {
-    /// Both came under one strong validator.
+    /// Both responses had the same strong validator.
     case validated
-    /// The digest of the whole will tell.
+    /// The checksum of the whole file will be verified.
     case checksum
-    /// The length is the same, and a stretch of the bytes held was fetched again and was the same.
+    /// The length is the same, and stored bytes that were fetched again were equal.
     case probed
-    /// The length is the same, and the host takes the risk.
+    /// The length is the same, and the host accepts the risk.
     case trusted
 }
 
-/// How the current transfer began, which the wire's `transfer` member tells.
+/// How the current transfer began; the wire's `transfer` member shows it.
 package struct TransferOrigin: Equatable, Sendable {
     package enum Mode: String, Sendable, CaseIterable {
-        /// From the first byte, with nothing held before.
+        /// From offset 0, with no stored bytes before.
         case fresh
-        /// On from what was held.
+        /// From the end of the stored bytes.
         case resumed
-        /// From the first byte though bytes were held; `why` says why they could not be used.
+        /// From offset 0 although bytes were stored; `why` says why they could not be used.
         case restarted
         /// Nothing had to be transferred.
         case unchanged
     }
-    /// Why bytes that were held could not be used; or, where nothing had to be transferred, what tells that.
+    /// Why stored bytes could not be used or, when nothing had to be transferred, how that is known.
     package enum Why: String, Sendable, CaseIterable {
         case validatorChanged
         case totalChanged
@@ -96,23 +95,23 @@ package struct TransferOrigin: Equatable, Sendable {
         case partialDamaged
         case encodedResponse
         case checksumMismatch
-        /// Bytes fetched once more to compare them were not those that are held.
+        /// Bytes that were fetched again for comparison differ from the stored ones.
         case overlapDiffers
-        /// The redirects led to another host than before, where the validator is another and the length the same.
+        /// Redirects led to another host than before, which sent another validator with the same length.
         case mirrorChanged
-        /// The file at the destination has the digest that was asked for.
+        /// The file at the destination matches the checksum.
         case checksum
-        /// A record says that the file was fetched from there, and the server names the same validator and length.
+        /// A record says that the file came from this URL, and the server sends the same validator and length.
         case record
-        /// The server says that it has not changed.
+        /// The server answered that the file has not changed.
         case notModified
-        /// The server names its length and its time.
+        /// The server sends the file's length and modification time.
         case sameLengthAndTime
     }
     package var mode: Mode
     package var offset: Int64
     package var why: Why?
-    /// What the bytes that were held were joined on; nil when none were.
+    /// The proof on which stored bytes were joined; nil when none were.
     package var identity: IdentityProof?
 
     package init(mode: Mode, offset: Int64, why: Why? = nil, identity: IdentityProof? = nil) {

@@ -1,8 +1,8 @@
 extension Entity {
-    /// A `Last-Modified` this much older than its `Date` can no longer stand for two versions (RFC 7232 asked for it).
+    /// A `Last-Modified` at least this much older than `Date` cannot be shared by two versions (RFC 7232, 2.2.2).
     static let strongLastModifiedAgeSeconds: Int64 = 60
 
-    /// What a response head says of the entity.
+    /// The entity that a response head describes.
     package init(_ head: ResponseHead, totalByteCount: Int64?) {
         func field(_ name: String) -> String? {
             guard let value = head.value(name), !value.isEmpty else { return nil }
@@ -27,19 +27,19 @@ extension Entity {
         )
     }
 
-    /// Whether bytes of both may stand in one file.
+    /// Whether bytes of both entities may be in one file.
     package enum Likeness: Equatable, Sendable {
-        /// A strong validator is the same, and nothing speaks against it.
+        /// A strong validator is equal, and nothing else differs.
         case same
-        /// Nothing tells them apart, and nothing proves them the same.
+        /// Nothing differs, and nothing proves them the same.
         case unproven
-        /// Two versions, and what told.
+        /// Two versions, and what differs.
         case different(TransferOrigin.Why)
     }
 
-    /// Compares with what a later response says: all that both know must be equal, byte for byte.
+    /// Compares with a later response: all fields that both have must be equal, byte for byte.
     package func likeness(to other: Entity) -> Likeness {
-        // Not `==`, which takes two spellings of one character for the same.
+        // `==` would treat two Unicode spellings of one character as equal.
         if let etag, let theirs = other.etag, !etag.utf8.elementsEqual(theirs.utf8) {
             return .different(.validatorChanged)
         }
@@ -50,15 +50,15 @@ extension Entity {
             return .different(.totalChanged)
         }
         if etag != nil, other.etag != nil {
-            // A weak ETag may cover several contents; then a date is not to be believed either (RFC 9110, 13.1.5).
+            // A weak ETag may cover several contents; then the date proves nothing either (RFC 9110, 13.1.5).
             return strongValidator != nil && other.strongValidator != nil ? .same : .unproven
         }
-        // The later answer's `Date` is later too: what counts is that the date was old when the bytes were read.
+        // `Date` of the later response is later too, so only the age at the time of the first response counts.
         if lastModified != nil, other.lastModified != nil, isLastModifiedStrong { return .same }
         return .unproven
     }
 
-    /// True for a web page by its content type.
+    /// True when the content type is that of a web page.
     var isWebPage: Bool {
         guard let contentType else { return false }
         let type = HTTPGrammar.mediaType(contentType)

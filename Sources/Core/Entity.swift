@@ -1,4 +1,4 @@
-/// What is known of the bytes behind a URL: enough to tell one version from another (RFC 9110, 8.8).
+/// What is known of the file at a URL, to tell one version from another (RFC 9110, 8.8).
 ///
 /// Field values are kept exactly as received: validators are compared and sent back byte for byte.
 package struct Entity: Equatable, Sendable {
@@ -6,15 +6,15 @@ package struct Entity: Equatable, Sendable {
     package var totalByteCount: Int64?
     package var etag: String?
     package var lastModified: String?
-    /// The `Date` that came with `lastModified`.
+    /// The `Date` of the response with `lastModified`.
     package var date: String?
     package var contentType: String?
     package var contentEncoding: String?
     /// True when `lastModified` may serve as a strong validator: it is at least 60 s older than `date`.
     package var isLastModifiedStrong: Bool
-    /// False for a response older than HTTP/1.1, whose ETag proves nothing.
+    /// False for a response older than HTTP/1.1: its ETag proves nothing.
     package var isHTTP11: Bool
-    /// The server said `Accept-Ranges: none`.
+    /// The server sent `Accept-Ranges: none`.
     package var refusesRanges: Bool
 
     package init(

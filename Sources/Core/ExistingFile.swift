@@ -1,11 +1,12 @@
-/// A file that stands at a destination, where `ifExists: skip` asks whether it is the one to be downloaded.
+/// A file at the destination; `ifExists: skip` checks whether it is the one to be downloaded.
 package struct ExistingFile: Equatable, Sendable {
     package var byteCount: Int64
-    /// When its bytes changed last, in seconds since 1970.
+    /// When its bytes last changed, in seconds since 1970.
     package var modifiedSeconds: Int64
-    /// What it is, as a record of its download says; nil when there is none, or the file has changed since.
+    /// The entity in the record of its download; nil when there is no record, or when the file has changed since.
     package var entity: Entity?
-    /// The server said that it has not changed, and not how long it is: it is asked for that alone.
+    /// The server answered that the file has not changed, without its length: the next request asks for the length
+    /// only.
     package var isAskedForLength: Bool
 
     package init(byteCount: Int64, modifiedSeconds: Int64, entity: Entity? = nil, isAskedForLength: Bool = false) {
@@ -15,19 +16,19 @@ package struct ExistingFile: Equatable, Sendable {
         self.isAskedForLength = isAskedForLength
     }
 
-    /// What an answer says of it.
+    /// What a response says about the file.
     package enum Verdict: Equatable, Sendable {
-        /// It is the one; nothing has to be fetched.
+        /// The file is the one to be downloaded; nothing has to be fetched.
         case unchanged(TransferOrigin.Why)
-        /// It may be: ask once more, without conditions, for the length.
+        /// The file may be the one: ask for the length, without conditions.
         case askForLength
-        /// It is not; the answer is the file.
+        /// The file is another one; the response body is the file to download.
         case different
-        /// The answer says nothing about it.
+        /// The response says nothing about the file.
         case none
     }
 
-    /// What makes the request conditional (RFC 9110, 13.1): validators of the record, else the file's own time.
+    /// The conditional request fields (RFC 9110, 13.1): the record's validators, else the file's modification time.
     package var conditions: [HeaderField] {
         if isAskedForLength { return [] }
         var fields: [HeaderField] = []
@@ -40,7 +41,7 @@ package struct ExistingFile: Equatable, Sendable {
 
     /// Judges the head of a response to a request with `conditions`.
     ///
-    /// - Parameter evidence: tells a compressed file from a compressed answer.
+    /// - Parameter evidence: helps to tell a compressed file from a compressed response.
     package func verdict(_ head: ResponseHead, evidence: ContentCoding.Evidence = ContentCoding.Evidence()) -> Verdict {
         switch head.status {
         case 304: notModified(head)
@@ -49,22 +50,22 @@ package struct ExistingFile: Equatable, Sendable {
         }
     }
 
-    /// 304: for a validator of ours it says all; for a time it says nothing of what stands here, such as a file cut short.
+    /// A 304 to a validator of the record is proof. A 304 to a time is not: the file may have been cut short.
     private func notModified(_ head: ResponseHead) -> Verdict {
         let length = try? ContentLength.parse(head.values("Content-Length"))
         let isOfThisLength = length == byteCount && byteCount > 0
-        // To a request without conditions it is no answer, unless it names the length that was asked for.
+        // A 304 to an unconditional request says nothing, unless it has the right length.
         if isAskedForLength { return isOfThisLength && !isContradicted(by: head) ? .unchanged(.notModified) : .none }
         guard hasValidator else { return isOfThisLength ? .unchanged(.notModified) : .askForLength }
-        // Servers that send a 304 as an answer without a body say 0.
+        // Servers that count the missing body of a 304 send 0.
         let isOfAnother = length != nil && length != 0 && !isOfThisLength
         return isOfAnother || isContradicted(by: head) ? .askForLength : .unchanged(.notModified)
     }
 
-    /// True when a record names the version that stands here.
+    /// True when a record has a validator of this file.
     private var hasValidator: Bool { entity?.etag != nil || entity?.lastModified != nil }
 
-    /// True when a 304 names another version than the record: a mix-up of a server or a cache.
+    /// True when the 304 names another version than the record: a mistake of a server or a cache.
     private func isContradicted(by head: ResponseHead) -> Bool {
         if let known = entity?.etag, let etag = head.value("ETag") { return !EntityTag.isWeaklyEqual(known, etag) }
         guard let known = entity?.lastModified, let date = head.value("Last-Modified") else { return false }
@@ -72,12 +73,12 @@ package struct ExistingFile: Equatable, Sendable {
     }
 
     private func whole(_ head: ResponseHead, _ evidence: ContentCoding.Evidence) -> Verdict {
-        // The length of a compressed answer is not the file's.
+        // The length of a compressed response is not the file's.
         guard ContentCoding.compression(head, evidence: evidence) == nil,
             let length = (try? BodyFraming(head))?.byteCount, length == byteCount
         else { return .different }
         if isAskedForLength, !hasValidator {
-            // A later time than the one that the 304 was for is another version's.
+            // A time later than that of the conditional request belongs to another version.
             return head.lastModifiedSeconds ?? .min > modifiedSeconds ? .different : .unchanged(.notModified)
         }
         if let entity {
@@ -108,17 +109,17 @@ extension EntityTag {
     }
 }
 
-/// Dates as requests carry them.
+/// Dates in request headers.
 package enum HTTPDateText {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// The IMF-fixdate of a time in seconds since 1970; nil before that, and after the year 9999 (RFC 9110, 5.6.7).
+    /// The IMF-fixdate for seconds since 1970; nil outside the years 1970 to 9999 (RFC 9110, 5.6.7).
     package static func text(seconds: Int64) -> String? {
         guard (0..<253_402_300_800).contains(seconds) else { return nil }
         let day = Int(seconds / 86_400)
         let second = Int(seconds % 86_400)
-        // Days in eras of 400 years that begin on 1 March.
+        // Counts days in eras of 400 years that begin on 1 March.
         let shifted = day + 719_468
         let dayOfEra = shifted % 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

@@ -1,20 +1,20 @@
-/// Chooses a file name from what the server says, and makes it safe to use anywhere.
+/// Chooses a file name from the server's response, and makes it safe on every system.
 package enum FileName {
-    /// What the partial of a file is called: its name and this.
+    /// A partial's name is the file's name with this suffix.
     package static let partialSuffix = ".towline"
     private static let fallback = "download"
     private static let substitute: Unicode.Scalar = "_"
-    /// Longer than this, what follows the last dot is no extension.
+    /// A longer suffix after the last dot is not an extension.
     private static let extensionByteCount = 16
 
-    /// The name from `Content-Disposition`, else from the last segment of the URL's path, else `download`.
+    /// The name from `Content-Disposition`, else from the last segment of the URL's path, else `download`; sanitised.
     ///
-    /// `urlPath` is the path as the URL has it, percent-encoded, of the URL that answered.  The result is sanitised.
+    /// `urlPath` is the percent-encoded path of the final URL.
     package static func suggested(contentDisposition: String?, urlPath: String) -> String {
         suggested(given: contentDisposition.flatMap { ContentDisposition.fileName($0) }, urlPath: urlPath)
     }
 
-    /// The same, `given` being the name that `Content-Disposition` has.
+    /// The same, with `given` as the name from `Content-Disposition`.
     package static func suggested(given: String?, urlPath: String) -> String {
         if let safe = given.flatMap(component) { return safe }
         let segment = urlPath.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
@@ -22,11 +22,11 @@ package enum FileName {
         return component(PercentEncoding.text(PercentEncoding.decode(Substring(segment)))) ?? fallback
     }
 
-    /// The last component of the text, made safe: one name, without separators, control and direction characters,
-    /// names that Windows reserves, a leading dot or hyphen, or more bytes than the limit; `download` when nothing is left.
+    /// The last component of the text, sanitised: without separators, control and direction characters, names that
+    /// Windows reserves, a leading dot or hyphen, or bytes beyond the limit; `download` when nothing is left.
     package static func sanitized(_ text: String) -> String { component(text) ?? fallback }
 
-    /// The name with a number before its extension, `name (1).ext`, `name (1).tar.gz`, within the same limit.
+    /// The name with a number before its extension, `name (1).ext` or `name (1).tar.gz`, within the limit.
     package static func numbered(_ name: String, _ number: Int) -> String {
         numbered(name, number, byteCount: Limits.fileNameByteCount - partialSuffix.utf8.count)
     }
@@ -37,7 +37,7 @@ package enum FileName {
         return fitted(stem: stem, suffix: " (\(number))" + suffix, limit: byteCount + partialSuffix.utf8.count)
     }
 
-    /// The name cut, before its extension, so that with the partial's suffix it has at most `limit` bytes; as it is if it fits.
+    /// The name, cut before its extension so that it has at most `limit` bytes together with the partial's suffix.
     package static func shortened(_ name: String, toByteCount limit: Int) -> String {
         let (stem, suffix) = split(name)
         return fitted(stem: stem, suffix: suffix, limit: limit)
@@ -51,7 +51,7 @@ package enum FileName {
         while let scalar = scalars.last, isBlank(scalar) || scalar == "." { scalars.removeLast() }
         guard let first = scalars.first else { return nil }
         if first == "." { scalars[0] = substitute }
-        // A shell's `rm *` would take it for an option.
+        // `rm *` would take it for an option.
         if first == "-" { scalars.insert(substitute, at: 0) }
 
         var view = String.UnicodeScalarView()
@@ -63,7 +63,7 @@ package enum FileName {
         return fitted(stem: stem, suffix: suffix)
     }
 
-    /// The stem cut, at a scalar's boundary, so that both and the partial's suffix fit.
+    /// Cuts the stem at a scalar boundary so that it fits with `suffix` and the partial's suffix.
     private static func fitted(stem: String, suffix: String, limit: Int = Limits.fileNameByteCount) -> String {
         let room = limit - partialSuffix.utf8.count - suffix.utf8.count
         var cut = String.UnicodeScalarView()
@@ -73,12 +73,12 @@ package enum FileName {
             if byteCount > room { break }
             cut.append(scalar)
         }
-        // A cut may bare a blank at the end, which some systems drop.
+        // A cut may leave a space at the end, which some systems drop.
         if byteCount > room { while let last = cut.last, isBlank(last) { cut.removeLast() } }
         return String(cut) + suffix
     }
 
-    /// Stem and extension, the dot with the latter; `.tar.gz` and its like stay together.
+    /// Stem and extension, which includes the dot; `.tar.gz` and similar count as one.
     private static func split(_ name: String) -> (stem: String, suffix: String) {
         let bytes = name.utf8
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot > bytes.startIndex,
@@ -99,18 +99,18 @@ package enum FileName {
     private static func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "<", ">", ":", "\"", "|", "?", "*": return true
-        // Joiners belong to words in some scripts, and to emoji.
+        // Joiners are part of words in some scripts, and of emoji.
         case "\u{200c}", "\u{200d}": return false
         default: break
         }
         switch scalar.properties.generalCategory {
-        // Among the format characters are those that change the direction of text: `exe.jpg` that is none.
+        // Some format characters change the direction of text, so that an `.exe` can look like a `.jpg`.
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: return true
         default: return scalar.properties.isNoncharacterCodePoint
         }
     }
 
-    /// Endings that make a desktop act on the file rather than show it.
+    /// Extensions that make a desktop run or follow the file.
     private static let launches = [".lnk", ".url", ".scf", ".desktop", ".local"]
 
     private static let devices: Set<String> = ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
@@ -119,7 +119,7 @@ package enum FileName {
         "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³",
     ]
 
-    /// True for a device's name, whatever its extension.
+    /// True for a device name with any extension.
     private static func isReservedOnWindows(_ name: String) -> Bool {
         let base = name.utf8.prefix { $0 != UInt8(ascii: ".") }
         let lower = HTTPGrammar.lowercased(HTTPGrammar.trimmedSlice(Substring(base)))

@@ -1,36 +1,36 @@
-/// Where the redirects led, seen from where the bytes that are held came from.
+/// The host that answered, compared with the host that the stored bytes came from.
 package enum Mirror: Equatable, Sendable {
-    /// To the same host; or there were none.
+    /// The same host, or there were no redirects.
     case same
-    /// To another one, and the earlier one may be asked once more.
+    /// Another host; one more request may go to the earlier host.
     case otherWithEarlier
-    /// To another one, and the earlier one cannot help.
+    /// Another host; asking the earlier host cannot help.
     case other
 }
 
 /// What the gate knows besides the response.
 package struct GateContext: Equatable, Sendable {
-    /// The entity that the record knows; nil when none was accepted yet.
+    /// The entity in the record; nil before the first response was accepted.
     package var entity: Entity?
-    /// Which bytes of it are there.
+    /// The stored bytes.
     package var held: ByteRangeSet
-    /// The range that was asked for; nil for the whole file.
+    /// The requested range; nil for the whole file.
     package var asked: RangeRequest?
-    /// What to do when the file is another one, or cannot be proven the same.
+    /// What to do when the file has changed, or cannot be proven the same.
     package var onChange: OnChange
-    /// How much proof joining bytes needs.
+    /// How much proof is needed to join bytes.
     package var resumePolicy: ResumePolicy
-    /// True when a digest will judge the whole: then joining needs no strong validator.
+    /// True when the finished file has a checksum: then no strong validator is needed to join bytes.
     package var hasChecksum: Bool
-    /// The largest file wanted, in bytes; nil for any.
+    /// The size limit in bytes; nil for none.
     package var maxFileByteCount: Int64?
-    /// What tells a compressed file from a compressed answer.
+    /// Helps to tell a compressed file from a compressed response.
     package var codingEvidence: ContentCoding.Evidence
     /// The wall clock in seconds since 1970, for a date in `Retry-After`.
     package var nowSeconds: Int64
-    /// How often this run already began anew, or asked again, because of what the gate saw.
+    /// How often this run already restarted, or asked again, because of a decision of the gate.
     package var restartCount: Int
-    /// What was learnt about this origin.
+    /// What is known about this origin's handling of ranges.
     package var quirks: RangeQuirks
     package var mirror = Mirror.same
 
@@ -65,31 +65,31 @@ package struct GateContext: Equatable, Sendable {
 package struct BodyPlan: Equatable, Sendable {
     /// The offset in the file of the body's first byte.
     package var firstOffset: Int64
-    /// How many bytes to take: cut there whatever comes, and fewer are an incomplete body; nil takes all until the end.
+    /// How many bytes to take: more are ignored, fewer are an incomplete body; nil takes all until the end.
     ///
-    /// The end of the body is the end of the file if this is nil.  If it is known and `entity.totalByteCount` is not,
-    /// the body says nothing about the end: plan again.
+    /// If this is nil, the end of the body is the end of the file.  If this is known and `entity.totalByteCount` is
+    /// not, the body does not show where the file ends: plan again.
     package var byteCount: Int64?
-    /// How many of the first bytes are held already: they must be the same, and are not written again.  All of them where
-    /// the part brings nothing else.
+    /// How many of the first bytes are already stored: they must be equal and are not written again. This is the whole
+    /// body when it contains nothing new.
     package var overlapByteCount: Int64
-    /// What to record of the file before the first byte is written.
+    /// What to record about the file before the first byte is written.
     package var entity: Entity
     /// How the transfer begins, for the record and the wire.
     package var origin: TransferOrigin
-    /// True when the bytes held belong to another version, or cannot be built on: forget them first.
+    /// True when the stored bytes belong to another version or cannot be used: discard them first.
     package var discardsHeld: Bool
-    /// So many bytes must have come before they are forgotten; at most `Limits.probeByteCount`.
+    /// This many bytes must arrive before the stored ones are discarded; at most `Limits.probeByteCount`.
     package var awaitedByteCount: Int64 = 0
-    /// True when they are to stay on disk beside the new ones all the same.
+    /// True when the discarded bytes stay on disk in a file of their own.
     package var keepsHeld = false
-    /// True when the file is what the body decodes to.
+    /// True when the file is the decoded body.
     package var isDecoded = false
-    /// The failure to report when the checksum does not name these encoded bytes, which nothing here can decode.
+    /// The failure to report when the checksum does not match these encoded bytes, which cannot be decoded.
     package var codingFailure: DownloadFailure?
-    /// False when a body that was cut off would look like one that ended.
+    /// False when a cut-off body would look like a complete one.
     package var isLengthVerified: Bool
-    /// True when an interruption is expected to cost nothing but what was on its way.
+    /// True when a later interruption is expected to lose only the bytes in transit.
     package var isResumable: Bool
 
     package init(
@@ -113,13 +113,13 @@ package struct BodyPlan: Equatable, Sendable {
     }
 }
 
-/// A failure that time may mend.
+/// A failure that may pass with time.
 package struct RetryAdvice: Equatable, Sendable {
     /// What went wrong; always retryable.
     package var failure: DownloadFailure
     /// How long the server asks to wait; nil when it does not say.
     package var retryAfterMilliseconds: Int64?
-    /// True when the server asks to slow down.
+    /// True when the server asks for fewer requests.
     package var isRateLimited: Bool
 
     package init(failure: DownloadFailure, retryAfterMilliseconds: Int64? = nil, isRateLimited: Bool = false) {
@@ -129,28 +129,29 @@ package struct RetryAdvice: Equatable, Sendable {
     }
 }
 
-/// What becomes of a response, decided before the first byte of its body.
+/// What happens with a response, decided before the first byte of its body.
 package enum GateDecision: Equatable, Sendable {
-    /// Write the body as planned; if it overlaps what is held, only after a comparison: else `overlapDiffers`.
+    /// Write the body as planned; if it overlaps stored bytes, compare first and call `overlapDiffers` when they
+    /// differ.
     case accept(BodyPlan)
-    /// Ask there instead; the value of `Location`, which may be relative.  `RedirectPolicy` has to agree.
+    /// Send the request to this value of `Location`, which may be relative, if `RedirectPolicy` allows it.
     case redirect(location: String)
-    /// Nothing is missing, and what is held is the whole length: go on to verify and finish.
-    /// The proof says what tells that the answer was about the file that is held.
+    /// Nothing is missing and the length is known: verify and finish. The proof says why the response is about the
+    /// stored file.
     case finishedAlready(IdentityProof)
     /// Try again later.
     case retry(RetryAdvice)
-    /// Ask for the whole file, now; remember in `RangeQuirks.rangesGivenUp`, and count a restart.
+    /// Ask for the whole file now; set `RangeQuirks.rangesGivenUp` and count a restart.
     case retryWithoutRange(TransferOrigin.Why)
-    /// Ask for the same range without `If-Range`, now; remember in `RangeQuirks.isIfRangeBroken`, and count a restart.
-    /// If the field is broken there, remember it of the origin too; else it told of a change that a checksum outranks.
+    /// Ask for the same range without `If-Range` now; set `RangeQuirks.isIfRangeBroken` and count a restart. If
+    /// `isBroken`, remember it for the origin too; otherwise the checksum takes precedence over the changed validator.
     case retryWithoutIfRange(isBroken: Bool)
-    /// Ask for the same range where the bytes that are held came from, now and once.
+    /// Ask once, now, for the same range at the host that the stored bytes came from.
     case retryAtEarlierMirror
-    /// The file is another one, or cannot be proven the same, and `onChange` forbids to drop what is held.
+    /// The file has changed or cannot be proven the same, and `onChange` forbids discarding the stored bytes.
     case remoteChanged(TransferOrigin.Why)
-    /// Only a new URL, or new credentials, can go on; what is held stays.
+    /// The download needs a new URL or new credentials; the stored bytes are kept.
     case needsURL(DownloadFailure)
-    /// No use in trying again.
+    /// A retry is of no use.
     case fail(DownloadFailure)
 }

@@ -1,23 +1,23 @@
-/// The small productions that many header fields share (RFC 9110, 5.6).
+/// Small grammar rules that many header fields share (RFC 9110, 5.6).
 package enum HTTPGrammar {
-    /// True for a `token`: what a field name must be.
+    /// True for a `token`, the grammar of a field name.
     package static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
     }
 
-    /// True for text that may stand in a field value: no control characters but HT.
+    /// True for text allowed in a field value: no control characters except HT.
     package static func isFieldValue(_ text: String) -> Bool {
         text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 }
     }
 
-    /// The text without blanks and tabs at its ends.
+    /// The text without spaces and tabs at its ends.
     package static func trimmed(_ text: some StringProtocol) -> String {
         String(trimmedSlice(Substring(text)))
     }
 
-    /// The elements of a comma-separated list that may be spread over several fields, in lower case.
+    /// The elements of a comma-separated list that may span several fields, in lower case.
     ///
-    /// Meant for lists of tokens: a comma within a quoted string splits too.
+    /// Only for lists of tokens: a comma in a quoted string splits too.
     package static func tokenList(_ values: [String]) -> [String] {
         values.flatMap { value in
             value.utf8.split(separator: UInt8(ascii: ","))
@@ -26,7 +26,7 @@ package enum HTTPGrammar {
         }
     }
 
-    /// True when one of the comma-separated lists has nothing between two commas, before the first or after the last.
+    /// True when one of the comma-separated lists has an empty element.
     package static func hasEmptyElement(_ values: [String]) -> Bool {
         values.contains { value in
             value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
@@ -45,13 +45,13 @@ package enum HTTPGrammar {
         return lowercased(trimmedSlice(Substring(essence)))
     }
 
-    /// True for `type/subtype`, both tokens, short enough for a message (RFC 9110, 8.3.1).
+    /// True for `type/subtype`, both tokens, short enough to be shown in a message (RFC 9110, 8.3.1).
     package static func isMediaType(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return text.utf8.count <= 100 && parts.count == 2 && parts.allSatisfy { isToken(String($0) ?? "") }
     }
 
-    /// The number that 1 to 19 digits spell; nil for a sign, a blank, anything else, or a number above `maximum`.
+    /// The number in 1 to 19 digits; nil for anything else, or a number above `maximum`.
     package static func decimal(_ digits: some Collection<UInt8>, maximum: Int64) -> Int64? {
         guard !digits.isEmpty, digits.count <= 19 else { return nil }
         var number: Int64 = 0
@@ -88,7 +88,7 @@ package enum HTTPGrammar {
 package struct MalformedField: Error, Equatable, Sendable {
     /// The field's name.
     package var name: String
-    /// What it breaks, as the end of a sentence; holds nothing of the value.
+    /// The rule it breaks, as the end of a sentence; contains nothing of the value.
     package var rule: String
 
     package init(_ name: String, _ rule: String) {
@@ -106,7 +106,7 @@ extension UInt8 {
 
     var isOptionalWhitespace: Bool { self == 0x20 || self == 0x09 }
 
-    /// What a hexadecimal digit stands for.
+    /// The value of a hexadecimal digit.
     var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

@@ -1,10 +1,10 @@
-/// The grammar of a response's head, as strict as its framing needs (RFC 9112, 4 to 6).
+/// The grammar of a response head, as strict as body framing needs (RFC 9112, 4 to 6).
 ///
-/// libcurl reads the same lines by rules of its own.  Where the two could differ about where the body ends or what its
-/// bytes are, the line is refused: a blank before the colon, a continued line, a name out of the grammar, a CR by itself.
-/// Lines that frame nothing may break it otherwise.
+/// libcurl reads the same lines by its own rules.  A line is refused where the two could differ about the end or the
+/// coding of the body: a space before the colon, a continued line, a malformed name, a CR by itself. Other lines may
+/// break the grammar.
 package enum HeadGrammar {
-    /// What a status line says.
+    /// The content of a status line.
     package struct Status: Equatable, Sendable {
         /// 10 for HTTP/1.0, 11 for HTTP/1.1.
         package var httpVersion: Int
@@ -17,10 +17,10 @@ package enum HeadGrammar {
         case other
     }
 
-    /// Reads the first line of a head, without its line end; throws unless it is one of HTTP/1.0 or 1.1.
+    /// Reads the first line of a head, without its line end; throws unless it is HTTP/1.0 or 1.1.
     ///
-    /// Nothing else is asked for, and another version would say something else about how the body ends.  The reason may be
-    /// missing; the blanks may be several.
+    /// The service requests no other version, and another one frames bodies by other rules.  The reason may be missing,
+    /// and several spaces are allowed.
     package static func status(_ line: ArraySlice<UInt8>) throws(MalformedField) -> Status {
         let malformed = MalformedField("status line", "is not one of HTTP/1.0 or HTTP/1.1")
         guard line.starts(with: "HTTP/1.".utf8) else { throw malformed }
@@ -35,21 +35,21 @@ package enum HeadGrammar {
         return Status(httpVersion: minor == UInt8(ascii: "1") ? 11 : 10, code: Int(code))
     }
 
-    /// What kind of field a line of a head belongs to; throws when it is to be refused.
+    /// The kind of field that a line belongs to; throws when the line is refused.
     ///
-    /// The line comes without its line end and is not empty.  `previous` is the kind of the line before; nil for the first
-    /// one behind the status line.
+    /// The line has no line end and is not empty.  `previous` is the kind of the line before; nil for the first one
+    /// after the status line.
     package static func kind(
         _ line: ArraySlice<UInt8>, after previous: FieldKind?
     ) throws(MalformedField) -> FieldKind {
-        // Some readers end a line there.
+        // Some readers treat a CR as the end of the line.
         if line.contains(cr) { throw MalformedField("response header", "has a CR by itself") }
         let isContinuation = line.first?.isOptionalWhitespace ?? false
         if isContinuation {
             guard let previous else { throw MalformedField("response header", "begins with a continued line") }
             guard previous == .other else { throw MalformedField("response header", "continues a framing field") }
         } else if !line.contains(colon) {
-            throw MalformedField("response header", "has a line that is no field")
+            throw MalformedField("response header", "has a line that is not a field")
         }
         guard let end = line.firstIndex(of: colon), let framing = framingName(line[..<end]) else {
             return isContinuation ? previous ?? .other : .other
@@ -57,13 +57,13 @@ package enum HeadGrammar {
         let name = String(decoding: line[..<end], as: UTF8.self)
         if !isContinuation {
             if name.equalsIgnoringASCIICase(framing) { return .framing }
-            // Another name that is right by itself is another field.
+            // Any other valid name is another field.
             if HTTPGrammar.isToken(name) { return .other }
         }
         throw MalformedField(framing, "is not written as a field of that name")
     }
 
-    /// The framing field that a name, right or not, stands for to somebody who passes over what does not belong there.
+    /// The framing field that a lenient reader, which skips characters that do not belong in a name, would see.
     private static func framingName(_ name: ArraySlice<UInt8>) -> String? {
         let letters = letters(name)
         return framingNames.first { self.letters($0.utf8) == letters }

@@ -7,7 +7,7 @@ package struct HeaderViolation: Error, Equatable, Sendable {
         case reserved
         case tooLarge
     }
-    /// The header's name; empty when it is not fit to be shown, and for `tooLarge`.
+    /// The header's name; empty when it must not be shown, and for `tooLarge`.
     package var name: String
     /// What it breaks.
     package var rule: Rule
@@ -17,7 +17,7 @@ package struct HeaderViolation: Error, Equatable, Sendable {
         self.rule = rule
     }
 
-    /// One sentence; holds nothing of any value.
+    /// One sentence; contains no header value.
     package var message: String {
         switch rule {
         case .nameNotToken: "A header name is not a token (RFC 9110, 5.6.2)."
@@ -28,14 +28,14 @@ package struct HeaderViolation: Error, Equatable, Sendable {
     }
 }
 
-/// What a host may put into a request: libcurl would send any text as it is.
+/// The headers that a host may set: libcurl sends any text as it is.
 package enum HeaderRules {
     /// Throws the first violation.
     package static func validate(_ headers: [HeaderField]) throws(HeaderViolation) {
         var byteCount = 0
         for header in headers {
             guard HTTPGrammar.isToken(header.name) else { throw HeaderViolation(name: "", rule: .nameNotToken) }
-            // Checked at each step: the sum cannot grow out of bounds.
+            // Checked for each header, so that the sum cannot overflow.
             byteCount += header.name.utf8.count + 2 + header.value.utf8.count + 2
             guard byteCount <= Limits.requestHeadersByteCount else {
                 throw HeaderViolation(name: "", rule: .tooLarge)
@@ -49,7 +49,7 @@ package enum HeaderRules {
         }
     }
 
-    /// Framing, routing, and all that the request builder decides by itself.
+    /// Framing, routing, and the headers that the service sets itself.
     private static let reserved: Set<String> = [
         "accept-encoding", "connection", "content-length", "expect", "host", "http2-settings", "if-match",
         "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "proxy-authorization",

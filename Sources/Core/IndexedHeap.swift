@@ -24,7 +24,7 @@ struct IndexedHeap<ID: Hashable & Sendable, Key: Comparable & Sendable>: Sendabl
         }
     }
 
-    /// False when it was not there.
+    /// Removes an element; false when there was none with this id.
     @discardableResult
     mutating func remove(_ id: ID) -> Bool {
         guard let position = positions.removeValue(forKey: id) else { return false }
@@ -37,9 +37,9 @@ struct IndexedHeap<ID: Hashable & Sendable, Key: Comparable & Sendable>: Sendabl
         return true
     }
 
-    /// The least element that satisfies the predicate; looks at those that do not and come before it, and few more.
+    /// The least element that satisfies the predicate; visits little more than the smaller ones that do not.
     func first(where predicate: (Element) -> Bool) -> Element? {
-        // The frontier holds positions whose parents have all been passed over.
+        // The frontier contains positions whose ancestors have all been visited.
         var frontier = IndexedHeap<Int, Key>()
         if let root = elements.first { frontier.update(0, key: root.key) }
         while let next = frontier.first {

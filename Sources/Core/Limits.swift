@@ -6,11 +6,11 @@ package enum Limits {
     package static let urlByteCount = 8_192
     /// Bytes of a file or directory path.
     package static let pathByteCount = 4_096
-    /// Bytes of all request headers of one download, counted as they travel: `name: value` CR LF.
+    /// Bytes of all request headers of one download, counted as sent: `name: value` CR LF.
     package static let requestHeadersByteCount = 16_384
     /// Bytes of a `User-Agent`.
     package static let userAgentByteCount = 1_024
-    /// Milliseconds of a time limit or a wait: up to a day.
+    /// Milliseconds of a time limit or a wait: up to one day.
     package static let delayMilliseconds: ClosedRange<Int64> = 1...86_400_000
     /// Failures in a row before a download fails.
     package static let retryAttemptCount: ClosedRange<Int64> = 0...1_000_000
@@ -22,24 +22,24 @@ package enum Limits {
     package static let requestIDByteCount = 500
     /// Bytes of a download id.
     package static let downloadIDByteCount = 64
-    /// Arrays and objects within one another.
+    /// Depth of nested arrays and objects.
     package static let nestingDepth = 32
     /// Requests in one batch.
     package static let batchCount = 64
-    /// Bytes of one line of input, without its end.
+    /// Bytes of one input line, without its end.
     package static let inputLineByteCount = 1 << 20
 
-    // What goes out.
+    // What the service sends.
 
     /// Bytes of one message to the host; replies to a batch excepted.
     package static let messageByteCount = 64_000
-    /// Bytes at which a page or an event ends early.
+    /// Bytes after which a page or an event ends early.
     package static let pageByteCount = 48_000
-    /// Downloads on one page of `list`, at most.
+    /// The most downloads on one page of `list`.
     package static let listPageCount = 100
-    /// The same when nothing is said.
+    /// The default for downloads on one page.
     package static let listPageDefaultCount = 50
-    /// Errors that a bulk command lists one by one.
+    /// The most errors that a bulk command lists.
     package static let bulkErrorCount = 20
     /// Bytes of exported resume data.
     package static let resumeDataByteCount = 32_768
@@ -48,35 +48,36 @@ package enum Limits {
 
     /// Redirects followed for one request.
     package static let redirectCount = 20
-    /// Times that one run of a download begins anew because the server's file or its answers to ranges changed.
+    /// Restarts in one run of a download because the server's file or its answers to range requests changed.
     package static let restartCount = 3
-    /// Bytes held that every resume fetches again to compare them; they count towards what a kill costs.
+    /// Stored bytes that every resume fetches again for comparison; they count towards the loss after a kill.
     package static let overlapByteCount: Int64 = 16_384
-    /// The same where nothing else tells whether the file is the same; also how much earlier than asked an answer may begin.
+    /// The same when nothing else proves that the file is unchanged; also how much earlier than requested a response
+    /// may begin.
     package static let probeByteCount: Int64 = 65_536
-    /// Parts of a run that bring nothing but bytes to compare: a server that needs more has no use for ranges.
+    /// Responses of one run that contain only bytes to compare; above this, ranges are not used.
     package static let comparisonCount = 16
-    /// A part with fewer new bytes is small; so many of a run may come before their rate is bounded.
+    /// A part with fewer new bytes is small; after `smallPartCount` of them in one run the rest are delayed.
     package static let smallPartByteCount: Int64 = 4_096
     package static let smallPartCount = 100
-    /// How long each of those behind them waits.
+    /// The delay of each further small part.
     package static let smallPartMilliseconds: Int64 = 100
-    /// A body of another type that has less than this part of the file's length is not taken for a new version of it.
+    /// A body with another content type is not a new version when it is shorter than the file's length divided by this.
     package static let farSmallerDivisor: Int64 = 4
-    /// Partial files of earlier versions that one download keeps.
+    /// Partials of earlier versions that one download keeps.
     package static let keptPartialCount = 8
-    /// Bytes of a file: the largest integer that every JSON reader keeps exact, 2^53 − 1.
+    /// Bytes of a file: 2^53 − 1, the largest integer that every JSON reader keeps exact.
     package static let fileByteCount: Int64 = 9_007_199_254_740_991
     /// Bytes of an `ETag`, `Last-Modified` or `Content-Type` that is kept; a longer one counts as absent.
     package static let entityFieldByteCount = 1_024
-    /// Bytes of a `Content-Disposition` that is looked at; a longer one counts as absent.
+    /// Bytes of a `Content-Disposition` that is read; a longer one counts as absent.
     package static let contentDispositionByteCount = 8_192
-    /// The longest wait that a server's `Retry-After` can impose.
+    /// The longest wait that `Retry-After` can impose.
     package static let retryAfterMaxMilliseconds: Int64 = 3_600_000
-    /// The shortest wait that one means.
+    /// The shortest wait for a `Retry-After`.
     package static let retryAfterMinMilliseconds: Int64 = 1_000
 
-    // What lands on disk.
+    // What is written to disk.
 
     /// Bytes of a file name, the partial's suffix included.
     package static let fileNameByteCount = 240

@@ -1,12 +1,12 @@
-/// The directories that files may lie in, as text: nothing is looked up.
+/// The directories that files may be in. Compares text only and touches no file.
 ///
-/// Whether a path really leads there only the file workers can tell, who resolve it by descriptor.
+/// Only the file workers, which resolve paths by descriptor, can tell where a path really leads.
 package struct PathScope: Equatable, Sendable {
-    /// One directory that everything in it may be used of.
+    /// A directory in which all files may be used.
     package struct Root: Equatable, Sendable {
-        /// As it was named; absolute and normalised.
+        /// The path as given; absolute and normalised.
         package var path: String
-        /// The same directory with no symbolic link on the way.
+        /// The same directory, with symbolic links resolved.
         package var realPath: String
 
         package init(path: String, realPath: String) {
@@ -14,26 +14,25 @@ package struct PathScope: Equatable, Sendable {
             self.realPath = realPath
         }
     }
-    /// Empty: anywhere.
+    /// Empty: all directories are allowed.
     package let roots: [Root]
 
     package static let anywhere = PathScope([])
 
-    /// A root that is `/` allows everything.
+    /// The root `/` allows everything.
     package init(_ roots: [Root]) {
         self.roots = roots.contains { $0.realPath == "/" } ? [] : roots
     }
 
-    /// True when nothing is ruled out.
     package var isAnywhere: Bool { roots.isEmpty }
 
-    /// True when the path is one of the roots or lies below it.
+    /// True when the path is one of the roots or below it.
     package func contains(_ path: String) -> Bool {
         isAnywhere || locate(path) != nil
     }
 
-    /// The deepest root that the path lies in, and the rest of the path below it, empty for the root itself; nil when it
-    /// lies in none, or may leave it by `..`.
+    /// The deepest root that contains the path, and the rest of the path below it (empty for the root itself); nil when
+    /// no root does, or when `..` may lead out of it.
     package func locate(_ path: String) -> (root: Root, rest: String)? {
         let slash = UInt8(ascii: "/")
         if path.utf8.split(separator: slash).contains(where: { $0.elementsEqual("..".utf8) }) { return nil }
@@ -51,7 +50,7 @@ package struct PathScope: Equatable, Sendable {
 }
 
 extension String {
-    /// The path of the directory that holds what this path names; `.` where it names none.
+    /// The directory part of the path; `.` when there is none.
     package var parentDirectory: String {
         guard let slash = utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == startIndex ? "/" : String(self[..<slash])

@@ -1,6 +1,6 @@
-/// Undoes percent-encoding (RFC 3986, 2.1).
+/// Decodes percent-encoding (RFC 3986, 2.1).
 enum PercentEncoding {
-    /// The bytes meant; a `%` that two hexadecimal digits do not follow stands for itself.
+    /// The decoded bytes; a `%` without two hexadecimal digits after it is kept.
     static func decode(_ text: some StringProtocol) -> [UInt8] {
         var result: [UInt8] = []
         var rest = Substring(text).utf8
@@ -18,7 +18,7 @@ enum PercentEncoding {
         return result
     }
 
-    /// The bytes as UTF-8 if they are that, else as Latin-1.
+    /// The bytes as UTF-8 if they are valid UTF-8, else as Latin-1.
     static func text(_ bytes: [UInt8]) -> String {
         String(validating: bytes, as: UTF8.self) ?? latin1(bytes)
     }

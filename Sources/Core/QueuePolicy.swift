@@ -1,7 +1,7 @@
-/// The downloads that wait for a slot, and whose turn it is.
+/// The downloads that wait for a slot, in order.
 ///
-/// Higher priority first, then who became ready first.  A host at its limit holds up nobody but its own.  Every
-/// operation costs O(log n); `next` looks besides at as many hosts as are at their limit, never more than are active.
+/// Higher priority first, then the one that became ready first.  A host at its limit delays only its own downloads.
+/// Every operation costs O(log n); `next` also visits the hosts that are at their limit, never more than are active.
 package struct QueuePolicy: Sendable {
     private struct Turn: Comparable, Sendable {
         var priority: Int64
@@ -14,15 +14,14 @@ package struct QueuePolicy: Sendable {
     }
 
     private var queues: [String: IndexedHeap<String, Turn>] = [:]
-    /// Each host that has anybody waiting, with its first one's turn.
+    /// Each host with waiting downloads, with the turn of its first one.
     private var hosts = IndexedHeap<String, Turn>()
     private var hostsByID: [String: String] = [:]
 
     package init() {}
 
-    /// How many wait.
+    /// The number of waiting downloads.
     package var count: Int { hostsByID.count }
-    /// True when nobody waits.
     package var isEmpty: Bool { hostsByID.isEmpty }
 
     /// True while the download waits.
@@ -30,7 +29,7 @@ package struct QueuePolicy: Sendable {
 
     /// Adds a download, or moves it to where its new values belong.
     ///
-    /// `readySequence` numbers the moments at which downloads became ready; no two that wait have the same.
+    /// `readySequence` orders the downloads by when they became ready; no two waiting downloads have the same.
     package mutating func enqueue(_ id: String, host: String, readySequence: Int64, priority: Int64 = 0) {
         if let former = hostsByID[id], former != host { remove(id) }
         hostsByID[id] = host
@@ -47,9 +46,9 @@ package struct QueuePolicy: Sendable {
         return true
     }
 
-    /// Takes out the download that may start now; nil when none may.
+    /// Removes and returns the download that may start now; nil when none may.
     ///
-    /// `slots` are those in use; the caller acquires one for the answer before asking again.
+    /// `slots` are those in use; the caller acquires one for the returned download before it asks again.
     package mutating func next(maxActive: Int, maxActivePerHost: Int, slots: SlotLedger) -> String? {
         guard slots.activeCount < maxActive,
             let host = hosts.first(where: { slots.activeCount(host: $0.id) < maxActivePerHost }),
@@ -59,7 +58,7 @@ package struct QueuePolicy: Sendable {
         return id
     }
 
-    /// Brings the host's place in line with its first download.
+    /// Updates the host's place to that of its first download.
     private mutating func reconsider(_ host: String) {
         if let turn = queues[host]?.first?.key {
             hosts.update(host, key: turn)

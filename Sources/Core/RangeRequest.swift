@@ -1,12 +1,12 @@
-/// The range that a request asks for (RFC 9110, 14.2).
+/// The range of a request (RFC 9110, 14.2).
 package struct RangeRequest: Equatable, Hashable, Sendable {
-    /// The first offset that is wanted.
+    /// The first requested offset.
     package var lowerBound: Int64
-    /// The first offset that is not wanted; nil asks to the end.
+    /// The first offset after the requested ones; nil requests up to the end.
     package var upperBound: Int64?
-    /// The value for `If-Range`, exactly as the server once sent it; nil sends none.
+    /// The value of `If-Range`, exactly as the server sent it; nil sends none.
     package var ifRange: String?
-    /// How many bytes from `lowerBound` on are held, and asked for only to be compared.
+    /// How many bytes from `lowerBound` on are stored already and requested only for comparison.
     package var overlapByteCount: Int64
 
     package init(
@@ -18,22 +18,22 @@ package struct RangeRequest: Equatable, Hashable, Sendable {
         self.overlapByteCount = overlapByteCount
     }
 
-    /// The range as `Range: bytes=` is followed by it: `100-199` or `100-`.
+    /// The range as it follows `Range: bytes=`: `100-199` or `100-`.
     package var fieldValue: String {
         guard let upperBound else { return "\(lowerBound)-" }
         return "\(lowerBound)-\(upperBound - 1)"
     }
 }
 
-/// What was learnt about an origin's way with ranges.
+/// What is known about an origin's handling of ranges.
 package struct RangeQuirks: Equatable, Sendable {
-    /// It answers `If-Range` with the whole file though the validator is right.
+    /// It answers `If-Range` with the whole file although the validator is right.
     package var isIfRangeBroken: Bool
-    /// Ranges are not asked for any more, and why; nil while they are.
+    /// Why ranges are no longer requested; nil while they are.
     package var rangesGivenUp: TransferOrigin.Why?
-    /// How much of what is held is compared with a part that follows another one of this run; nil before one came.
+    /// How many stored bytes are compared with a part that follows another one of this run; nil before the first part.
     package var maxOverlapByteCount: Int64?
-    /// Up to here what is held was compared in this run, by parts that brought nothing else.
+    /// Stored bytes before this offset were compared in this run by parts that contained nothing new.
     package var comparedEnd: Int64?
 
     package init(isIfRangeBroken: Bool = false, rangesGivenUp: TransferOrigin.Why? = nil) {

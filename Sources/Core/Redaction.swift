@@ -1,10 +1,10 @@
-/// Makes text fit for logs and for `inspect`.
+/// Removes secrets from text for logs and `inspect`.
 package enum Redaction {
     private static let mark = "***"
 
     /// The URL with userinfo, every query value and the fragment replaced by `***`.
     ///
-    /// Works on any text; what would make a URL malformed is not looked for.
+    /// Works on any text, also on a malformed URL.
     package static func url(_ text: String) -> String {
         let (beforeFragment, fragment) = split(text[...], at: "#")
         let (location, query) = split(beforeFragment, at: "?")
@@ -14,7 +14,7 @@ package enum Redaction {
         return result
     }
 
-    /// True when something was taken out of a redacted URL.
+    /// True when the URL contains a redaction.
     package static func isRedacted(_ url: String) -> Bool {
         var bytes = url.utf8[...]
         while let star = bytes.firstIndex(of: UInt8(ascii: "*")) {
@@ -28,7 +28,7 @@ package enum Redaction {
         query.split(separator: "&", omittingEmptySubsequences: false)
             .map { pair in
                 let (name, value) = split(pair, at: "=")
-                // A name without a value may itself be the secret.
+                // A name without a value may be the secret itself.
                 if value != nil { return name + "=" + mark }
                 return name.isEmpty ? "" : mark
             }
@@ -46,7 +46,8 @@ package enum Redaction {
         return location[..<start] + mark + location[at...]
     }
 
-    /// At the first separator, found as a byte: a combining mark behind it would hide it from a search by characters.
+    /// Splits at the first separator, found as a byte: a combining mark after it would hide it from a search by
+    /// characters.
     private static func split(_ text: Substring, at separator: Unicode.Scalar) -> (Substring, Substring?) {
         let bytes = text.utf8
         guard let index = bytes.firstIndex(of: UInt8(ascii: separator)) else { return (text, nil) }

@@ -1,20 +1,20 @@
 /// What to do with a redirect whose target has been parsed.
 package enum RedirectDecision: Equatable, Sendable {
-    /// Send a GET there, with these of the headers.
+    /// Send a GET there with these headers.
     case follow(headers: [HeaderField])
     case denied(DownloadFailure)
 }
 
-/// Which redirects are followed, and what goes along.
+/// Which redirects are followed, and which headers are sent along.
 package enum RedirectPolicy {
-    /// The one target that a redirect names, as it stands there; it may be relative.
+    /// The target of a redirect as the response has it; it may be relative.
     package static func location(_ head: ResponseHead) -> Result<String, DownloadFailure> {
         let values = head.values("Location")
         guard let first = values.first, !first.isEmpty else {
-            return .failure(broken("The server redirects to nowhere.", head))
+            return .failure(broken("The server's redirect names no target.", head))
         }
         guard values.allSatisfy({ $0 == first }) else {
-            return .failure(broken("The server redirects to two places at once.", head))
+            return .failure(broken("The server's redirect names two targets.", head))
         }
         guard first.utf8.count <= Limits.urlByteCount else {
             return .failure(broken("The server redirects to a URL of over \(Limits.urlByteCount) bytes.", head))
@@ -22,10 +22,10 @@ package enum RedirectPolicy {
         return .success(first)
     }
 
-    /// Decides on one hop.
+    /// Decides on one redirect.
     ///
-    /// `hopCount` redirects were followed before this one.  `headers` are those that the redirecting request carried
-    /// for the caller: what one hop has lost stays lost.
+    /// `hopCount` redirects were followed before this one.  `headers` are the caller's headers in the redirecting
+    /// request: one that was dropped stays dropped.
     package static func decide(
         from current: Origin, to target: Origin, hopCount: Int, headers: [HeaderField]
     ) -> RedirectDecision {
@@ -39,7 +39,7 @@ package enum RedirectPolicy {
             return denied(.redirectDenied, "The server redirects from https to http.")
         }
         if current == target { return .follow(headers: headers) }
-        // Any header may hold a secret, but for those that never do.
+        // Any other header may contain a secret.
         return .follow(headers: headers.filter { isHarmless($0.name) })
     }
 

@@ -1,11 +1,12 @@
-// 200 with something that is not the file: an error or log-in page that says of itself that all is well.
+// 200 with something other than the file: an error or login page.
 extension ResponseGate {
-    /// The refusal of a whole body that would drop what is held and does not look like the file; nil for one that does.
+    /// The refusal of a whole body that would replace stored bytes and does not look like the file; nil for one that
+    /// does.
     ///
-    /// A new version of a file has validators as the one before had, and its type or a length of its kind.
+    /// A new version has validators if the old one had, and the same type or a similar length.
     static func somethingElse(_ context: GateContext, _ entity: Entity) -> GateDecision? {
         guard !context.held.isEmpty, let known = context.entity else { return nil }
-        // A validator alone is believed only with the length that goes with it: error pages are sent under the file's own.
+        // A validator counts only with the same length: some servers send error pages with the file's validator.
         let isLengthSame = known.totalByteCount == entity.totalByteCount
         if isLengthSame, known.likeness(to: entity) == .same { return nil }
         let isOtherType = isOtherType(known, entity)
@@ -19,15 +20,15 @@ extension ResponseGate {
         if isPage || isContradiction || isOtherType && isFarSmaller || lacksValidators && (isOtherType || isFarSmaller)
         {
             let message =
-                "The server answers with something else where the file was\(type(entity)). The bytes held are kept."
+                "The server answers with something else where the file was\(type(entity)). The stored bytes are kept."
             return .needsURL(DownloadFailure(.urlExpired, message, isRetryable: false, httpStatus: 200))
         }
-        // Unless what is held stays, or a digest of the whole will tell.
+        // Accepted when the stored bytes are kept, or when the file has a checksum.
         let isSafe = context.onChange == .keepBoth || context.hasChecksum
         return lacksValidators && !isSafe ? .remoteChanged(.noValidator) : nil
     }
 
-    /// Where the type was never told, only one that pages and messages have counts.
+    /// When the earlier type is unknown, only types that pages and messages use count.
     private static func isOtherType(_ known: Entity, _ entity: Entity) -> Bool {
         guard let type = entity.contentType.map(HTTPGrammar.mediaType) else { return false }
         if let before = known.contentType.map(HTTPGrammar.mediaType) { return type != before }
@@ -35,7 +36,7 @@ extension ResponseGate {
     }
 
     private static func isFarSmaller(_ context: GateContext, _ known: Entity, _ entity: Entity) -> Bool {
-        // Where the length was told, it is told of the next version too.
+        // A server that sent the length before also sends it for the next version.
         guard let byteCount = entity.totalByteCount else { return known.totalByteCount != nil }
         let before = known.totalByteCount ?? context.held.byteCount
         return byteCount < before / Limits.farSmallerDivisor
@@ -46,7 +47,7 @@ extension ResponseGate {
         return known.lastModified != nil && known.lastModified == entity.lastModified
     }
 
-    /// It has none of the fields that told the version before.
+    /// It has none of the validators that the earlier version had.
     private static func lacksValidators(_ known: Entity, _ entity: Entity) -> Bool {
         if known.etag == nil && known.lastModified == nil { return false }
         return (known.etag == nil || entity.etag == nil) && (known.lastModified == nil || entity.lastModified == nil)

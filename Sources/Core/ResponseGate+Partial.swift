@@ -1,4 +1,4 @@
-// 206: bytes from the middle, which must be exactly those asked for, of exactly the file held.
+// 206: part of the file, which must be exactly the requested bytes of exactly the stored file.
 extension ResponseGate {
     static func partialBody(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
         let framing: BodyFraming
@@ -23,11 +23,11 @@ extension ResponseGate {
         case .proven(let found): proof = found
         case .obstacle(let decision): return decision
         }
-        // Known twice over: what lies behind the known end belongs to another file.
+        // The length is known: bytes after the end belong to another file.
         if let total = context.entity?.totalByteCount, range.upperBound > total {
             return changedWithoutBody(context, .totalChanged, status: 206)
         }
-        // The first byte that is wanted; caches that keep blocks begin earlier, at a block's start.
+        // The first byte needed; caches that store blocks may begin earlier, at the start of a block.
         let wanted = asked.lowerBound + asked.overlapByteCount
         let overlapByteCount = wanted - range.lowerBound
         guard
@@ -35,10 +35,10 @@ extension ResponseGate {
                 || range.lowerBound < asked.lowerBound && canCompare(context, from: range.lowerBound, overlapByteCount),
             range.upperBound > wanted || overlapByteCount > 0
         else { return unusable(context, .badRangeResponse) }
-        // Nothing new: the next part of what is compared, unless the same would be asked for ever.
+        // Nothing new: the comparison continues with the next part, unless the same request would repeat forever.
         let isComparedOnly = range.upperBound <= wanted
         if isComparedOnly, range.lowerBound != asked.lowerBound { return unusable(context, .badRangeResponse) }
-        // A server may send more than asked for; what lies beyond is not taken.
+        // A server may send more than requested; the rest is ignored.
         let upperBound = min(range.upperBound, asked.upperBound ?? range.upperBound)
         var plan = resumed(context, from: range.lowerBound, to: upperBound, entity)
         plan.overlapByteCount = isComparedOnly ? range.byteCount : overlapByteCount
@@ -47,7 +47,7 @@ extension ResponseGate {
         return .accept(plan)
     }
 
-    /// Whether the bytes before the first one wanted are few, and held.
+    /// Whether the bytes before the first one needed are few, and stored.
     private static func canCompare(_ context: GateContext, from offset: Int64, _ byteCount: Int64) -> Bool {
         guard byteCount <= Limits.probeByteCount, let overlap = ByteRange(offset, offset + byteCount) else {
             return false
@@ -55,16 +55,16 @@ extension ResponseGate {
         return context.held.contains(overlap)
     }
 
-    /// Whether the bytes may stand beside those held.
+    /// Whether the bytes may be joined with the stored ones.
     private enum Identity {
-        /// They may; nil where none are held.
+        /// They may; nil when nothing is stored.
         case proven(IdentityProof?)
         case obstacle(GateDecision)
     }
 
     private static func identity(_ context: GateContext, _ asked: RangeRequest, _ entity: Entity) -> Identity {
         guard let known = context.entity else {
-            // Bytes of nobody knows what.
+            // Nothing is known about the stored bytes.
             if context.held.isEmpty { return .proven(nil) }
             if context.isTrusting { return .proven(context.proofWithoutValidator) }
             return .obstacle(askAgainWhole(context, .noValidator, status: 206))
@@ -77,8 +77,8 @@ extension ResponseGate {
             if why == .mirrorChanged, context.mirror == .otherWithEarlier { return .obstacle(.retryAtEarlierMirror) }
             return .obstacle(changedWithoutBody(context, why, status: 206))
         case .unproven:
-            // An answer to `If-Range` may leave out Last-Modified (RFC 9110, 15.3.7), but so does one that heeds none: to
-            // take it for a proof could join two versions.
+            // A response to `If-Range` may omit Last-Modified (RFC 9110, 15.3.7), but so does one that ignores the
+            // field: accepting it as proof could join two versions.
             if context.isTrusting { return .proven(context.proofWithoutValidator) }
             if context.proofWithoutValidator == .probed, asked.overlapByteCount > 0,
                 known.totalByteCount != nil, entity.totalByteCount != nil
@@ -89,7 +89,7 @@ extension ResponseGate {
         }
     }
 
-    /// A 206 to a request without a range: good only for a range that starts the file.
+    /// A 206 to a request without a range: only usable when it starts at offset 0.
     private static func unaskedPartialBody(
         _ context: GateContext, _ range: ByteRange, _ entity: Entity
     ) -> GateDecision {
@@ -112,7 +112,7 @@ extension ResponseGate {
     private static func resumed(
         _ context: GateContext, from lowerBound: Int64, to upperBound: Int64, _ entity: Entity
     ) -> BodyPlan {
-        // What is held keeps the identity it was fetched under; only a length not known before is learnt.
+        // Stored bytes keep the entity they were fetched under; only an unknown length is added.
         var recorded = context.entity ?? entity
         recorded.totalByteCount = recorded.totalByteCount ?? entity.totalByteCount
         let mode: TransferOrigin.Mode = context.held.isEmpty ? .fresh : .resumed

@@ -1,4 +1,4 @@
-// 200: the whole file from its first byte, whatever was asked for.
+// 200: the whole file from its first byte, whatever was requested.
 extension ResponseGate {
     static func wholeBody(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
         let framing: BodyFraming
@@ -13,7 +13,7 @@ extension ResponseGate {
 
         var entity = Entity(head, totalByteCount: framing.byteCount)
         let compression = ContentCoding.compression(head, evidence: context.codingEvidence)
-        // Its length is that of the compressed bytes, which says nothing where decoded ones are held.
+        // The length is that of the compressed bytes, which says nothing about stored decoded bytes.
         if compression != nil, context.entity?.contentEncoding != nil { entity.totalByteCount = nil }
         if let refusal = somethingElse(context, entity) { return refusal }
         if compression != nil { entity.totalByteCount = nil }
@@ -27,7 +27,7 @@ extension ResponseGate {
             entity: entity,
             origin: TransferOrigin(mode: .fresh, offset: 0),
             discardsHeld: false,
-            // A compressed stream says itself where it ends.
+            // A compressed stream marks its own end.
             isLengthVerified: framing.isEndProven || compression != nil,
             isResumable: context.canResume(entity)
         )
@@ -38,7 +38,7 @@ extension ResponseGate {
 
     /// Why the body cannot be decoded; nil if it can be, or is the file as it is.
     ///
-    /// With a checksum that is not the end yet: it may name the encoded bytes.
+    /// With a checksum this is not final: the checksum may be that of the encoded bytes.
     private static func codingFailure(_ context: GateContext, _ head: ResponseHead) -> DownloadFailure? {
         let codings = ContentCoding.inForce(head)
         guard !codings.isEmpty, !ContentCoding.labelsFile(head, context.codingEvidence),
@@ -49,12 +49,13 @@ extension ResponseGate {
         return DownloadFailure(.protocol, message, isRetryable: false, httpStatus: head.status)
     }
 
-    /// Whether encoded bytes that nothing here decodes could have the checksum, and replace nothing but their like.
+    /// Whether encoded bytes that cannot be decoded could match the checksum, and would only replace bytes of the same
+    /// coding.
     private static func mayBeTheFile(_ context: GateContext, _ entity: Entity) -> Bool {
         context.hasChecksum && (context.held.isEmpty || context.entity?.contentEncoding == entity.contentEncoding)
     }
 
-    /// A whole body while bytes are held.
+    /// A whole body when bytes are stored.
     static func wholeOverHeld(_ context: GateContext, _ plan: BodyPlan) -> GateDecision {
         switch context.entity?.likeness(to: plan.entity) ?? .unproven {
         case .different(let why):
@@ -70,7 +71,7 @@ extension ResponseGate {
             }
             return restart(context, plan, why: why, isSameFile: false)
         case _ where context.quirks.rangesGivenUp == .overlapDiffers:
-            // The validator may be the same: the bytes have told.
+            // The validator may be the same, but the bytes differ.
             return restart(context, plan, why: .overlapDiffers, isSameFile: false)
         case .same:
             if mayAskWithoutIfRange(context, plan) { return .retryWithoutIfRange(isBroken: true) }
@@ -78,15 +79,15 @@ extension ResponseGate {
         case .unproven where context.isTrusting:
             return restart(context, plan, why: reasonForSame(context), isSameFile: true)
         case .unproven:
-            // After `If-Range`, a 200 that proves nothing says that the validator is no longer right.
+            // After `If-Range`, a 200 without proof means that the validator no longer matches.
             let why: TransferOrigin.Why =
                 context.asked?.ifRange != nil ? .validatorChanged : context.quirks.rangesGivenUp ?? .noValidator
             return restart(context, plan, why: why, isSameFile: false)
         }
     }
 
-    /// The same version has the length that it had, whether or not this answer tells one; what is held goes once that much has
-    /// come that it looks like it.
+    /// The same version has the same length, even when this response does not send it. The stored bytes are discarded
+    /// once enough has arrived that the body looks like the file.
     private static func asLongAsKnown(_ context: GateContext, _ plan: BodyPlan) -> BodyPlan {
         guard plan.byteCount == nil, let total = context.entity?.totalByteCount else { return plan }
         var plan = plan
@@ -96,14 +97,14 @@ extension ResponseGate {
         return plan
     }
 
-    /// True when the same range may bring more if it is asked for without `If-Range`.
+    /// True when the same range without `If-Range` may be answered with a part.
     private static func mayAskWithoutIfRange(_ context: GateContext, _ plan: BodyPlan) -> Bool {
         let refuses = plan.entity.refusesRanges || context.entity?.refusesRanges == true
         return context.asked?.ifRange != nil && !context.quirks.isIfRangeBroken && !refuses
             && context.restartCount < Limits.restartCount
     }
 
-    /// Takes the body from its first byte in place of what is held, if `onChange` lets it.
+    /// Replaces the stored bytes with the body from its first byte, if `onChange` allows it.
     private static func restart(
         _ context: GateContext, _ plan: BodyPlan, why: TransferOrigin.Why, isSameFile: Bool
     ) -> GateDecision {
@@ -119,7 +120,7 @@ extension ResponseGate {
         return .accept(plan)
     }
 
-    /// Why the same file comes whole.
+    /// Why the same file is sent whole.
     private static func reasonForSame(_ context: GateContext) -> TransferOrigin.Why {
         if context.asked != nil { return .rangeIgnored }
         return ResumePlanner.reasonForWhole(
@@ -127,7 +128,7 @@ extension ResponseGate {
             quirks: context.quirks) ?? .rangeIgnored
     }
 
-    /// True when the length is what a range to the end would have had: rather a wrong status than a new file.
+    /// True when the length is that of a range up to the end: a wrong status is more likely than a new file.
     static func isRemainder(_ context: GateContext, _ byteCount: Int64?) -> Bool {
         guard let asked = context.asked, asked.lowerBound > 0, let length = byteCount,
             let total = context.entity?.totalByteCount
@@ -135,13 +136,13 @@ extension ResponseGate {
         return length == total - asked.lowerBound
     }
 
-    /// True for a 200 whose `Content-Range` and length agree that the body is not the whole file.
+    /// True for a 200 whose `Content-Range` and length agree that the body is only part of the file.
     private static func claimsToBePartial(_ head: ResponseHead, _ framing: BodyFraming) -> Bool {
         guard let claim = try? ContentRange.parse(head.values("Content-Range")), let range = claim.range else {
             return false
         }
         if range.lowerBound == 0, range.upperBound == claim.totalByteCount ?? framing.byteCount { return false }
-        // With the whole length beside it, the field is only out of place.
+        // With the whole length, the field only does not belong there.
         return framing.byteCount == nil || framing.byteCount != claim.totalByteCount
     }
 }

@@ -1,6 +1,6 @@
-/// Decides what a response is worth before the first byte of its body: no byte reaches a file without it.
+/// Decides how a response is used before the first byte of its body; no byte reaches a file without it.
 ///
-/// A table by status, then by what the head says against what is held (RFC 9110; and what servers get wrong).
+/// By status, then by comparing the head with what is stored (RFC 9110, and what servers get wrong).
 package enum ResponseGate {
     /// The decision for the head of a final response.
     package static func decide(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
@@ -10,7 +10,7 @@ package enum ResponseGate {
         case 301, 302, 303, 307, 308: redirect(head)
         case 400 where context.asked != nil: askAgainWhole(context, .rangeRejected, status: 400)
         case 401, 403, 410: refused(context, head)
-        case 407: fail(.proxy, "The proxy asks for credentials that it was not given.", status: 407)
+        case 407: fail(.proxy, "The proxy requires credentials.", status: 407)
         case 412 where context.asked != nil: changedWithoutBody(context, .validatorChanged, status: 412)
         case 416: unsatisfiable(context, head)
         case let status where RetryPolicy.isTransient(status: status): transient(context, head)
@@ -18,7 +18,7 @@ package enum ResponseGate {
         }
     }
 
-    /// Redirects: one target, or none (RFC 9110, 15.4).
+    /// Redirects need exactly one target (RFC 9110, 15.4).
     private static func redirect(_ head: ResponseHead) -> GateDecision {
         switch RedirectPolicy.location(head) {
         case .success(let location): .redirect(location: location)
@@ -26,17 +26,17 @@ package enum ResponseGate {
         }
     }
 
-    /// 401, 403 and 410: with bytes held it is rather the link that ran out than the file that never was.
+    /// 401, 403 and 410: when bytes are stored, the link has probably expired.
     private static func refused(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
         let message = "The server answered \(head.status)."
         if context.held.isEmpty { return fail(.httpStatus, message, status: head.status) }
         return .needsURL(
             DownloadFailure(
-                .urlExpired, "\(message) The bytes held are kept for a new URL or new headers.", isRetryable: false,
+                .urlExpired, "\(message) The stored bytes are kept for a new URL or new headers.", isRetryable: false,
                 httpStatus: head.status))
     }
 
-    /// 416: only evidence, never success by itself (RFC 9110, 15.5.17).
+    /// 416: evidence, never success by itself (RFC 9110, 15.5.17).
     private static func unsatisfiable(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
         guard let asked = context.asked else {
             return fail(.rangeUnsupported, "The server refused a range that was not asked for.", status: 416)
@@ -49,13 +49,13 @@ package enum ResponseGate {
         if known.map({ $0 != total }) ?? false || context.held.clipped(to: total) != context.held {
             return changedWithoutBody(context, .totalChanged, status: 416)
         }
-        // `If-Range` is looked at before `Range`: had the validator been another, the answer would have been 200.
+        // `If-Range` is evaluated before `Range`: with another validator, the response would have been 200.
         let proof = asked.ifRange != nil ? .validated : context.isTrusting ? context.proofWithoutValidator : nil
         if let proof, known != nil, context.held.isComplete(total) { return .finishedAlready(proof) }
         return askAgainWhole(context, .rangeRejected, status: 416)
     }
 
-    /// Statuses that time may mend.
+    /// Statuses that may pass with time.
     private static func transient(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
         let wait = RetryAfter.milliseconds(head, nowSeconds: context.nowSeconds)
         let isRateLimited = head.status == 429 || (head.status == 503 && wait != nil)
@@ -70,23 +70,23 @@ package enum ResponseGate {
         case 204, 205, 304:
             fail(.httpStatus, "The server answered \(head.status), which carries no file.", status: head.status)
         case 100..<200:
-            fail(.protocol, "The server sent an interim answer in place of a final one.", status: head.status)
+            fail(.protocol, "The server sent an interim response instead of a final one.", status: head.status)
         default:
             fail(.httpStatus, "The server answered \(head.status).", status: head.status)
         }
     }
 }
 
-// What several rows share.
+// Shared by several statuses.
 extension ResponseGate {
-    /// The range cannot be had this way: ask for everything, if that was not tried too often.
+    /// The range cannot be used: ask for the whole file, unless that was tried too often.
     static func askAgainWhole(_ context: GateContext, _ why: TransferOrigin.Why, status: Int) -> GateDecision {
         if context.asked != nil, context.restartCount < Limits.restartCount { return .retryWithoutRange(why) }
         if why.isChange { return changesTooOften }
         return fail(.rangeUnsupported, "The server's answers to range requests cannot be used.", status: status)
     }
 
-    /// Another version, in a response whose body is of no use.
+    /// Another version, in a response whose body cannot be used.
     static func changedWithoutBody(_ context: GateContext, _ why: TransferOrigin.Why, status: Int) -> GateDecision {
         if context.held.isEmpty { return askAgainWhole(context, why, status: status) }
         switch context.onChange {
@@ -104,19 +104,19 @@ extension ResponseGate {
     }
 
     static var changesTooOften: GateDecision {
-        fail(.remoteChanged, "The server's file changed again and again while it was downloaded.")
+        fail(.remoteChanged, "The server's file changed too often while it was downloaded.")
     }
 
-    /// The decision for a body whose first bytes are not those that are held.
+    /// The decision for a body whose first bytes differ from the stored ones.
     package static func overlapDiffers(_ context: GateContext) -> GateDecision {
-        // A part that starts early though nobody asked for it is rather mislabelled.
+        // A part that starts earlier than requested is probably labelled wrongly.
         guard let asked = context.asked, asked.overlapByteCount > 0 else {
             return askAgainWhole(context, .badRangeResponse, status: 206)
         }
         return changedWithoutBody(context, .overlapDiffers, status: 206)
     }
 
-    /// The size limit's verdict on a length.
+    /// Fails when the length exceeds the size limit.
     static func sizeFailure(_ context: GateContext, totalByteCount: Int64?) -> GateDecision? {
         guard let limit = context.maxFileByteCount, let totalByteCount, totalByteCount > limit else { return nil }
         return fail(.sizeLimit, "The file has \(totalByteCount) bytes; the limit is \(limit).")
@@ -124,7 +124,7 @@ extension ResponseGate {
 }
 
 extension TransferOrigin.Why {
-    /// True when the file is another one, rather than the server not able to send part of it.
+    /// True when the file has changed; false when the server cannot send part of it.
     package var isChange: Bool {
         switch self {
         case .validatorChanged, .totalChanged, .overlapDiffers, .mirrorChanged: true
@@ -136,12 +136,12 @@ extension TransferOrigin.Why {
 }
 
 extension GateContext {
-    /// What bytes may be joined on where no strong validator tells that they belong together.
+    /// The proof for joining bytes without a strong validator.
     var proofWithoutValidator: IdentityProof? {
         ResumePlanner.proofWithoutValidator(resumePolicy, hasChecksum: hasChecksum)
     }
 
-    /// True when bytes may be joined without a strong validator, and without comparing any.
+    /// True when bytes may be joined without a strong validator and without a comparison.
     var isTrusting: Bool {
         switch proofWithoutValidator {
         case .checksum, .trusted: true
@@ -149,7 +149,7 @@ extension GateContext {
         }
     }
 
-    /// What a change of the validators means here: perhaps only that another mirror answered.
+    /// The meaning of changed validators: perhaps only that another mirror answered.
     func changed(_ why: TransferOrigin.Why, from known: Entity, to entity: Entity) -> TransferOrigin.Why {
         guard why == .validatorChanged, mirror != .same, let total = known.totalByteCount,
             total == entity.totalByteCount
@@ -157,14 +157,14 @@ extension GateContext {
         return .mirrorChanged
     }
 
-    /// True when the digest of the whole may decide though validators differ: servers behind one name often give different
-    /// ones for the same bytes.  Only where what is held may be dropped, should it turn out that they told the truth.
+    /// True when the checksum decides although validators differ: servers behind one name often send different ones for
+    /// the same bytes.  Only when the stored bytes may be discarded, in case the file did change.
     func checksumOutranksValidators(of known: Entity, _ entity: Entity) -> Bool {
         guard hasChecksum, onChange == .restart, let total = known.totalByteCount else { return false }
         return total == entity.totalByteCount
     }
 
-    /// Whether a later interruption could go on from the bytes of this entity.
+    /// Whether a later interruption could resume from the bytes of this entity.
     func canResume(_ entity: Entity) -> Bool {
         ResumePlanner.reasonForWhole(
             entity: entity, resumePolicy: resumePolicy, hasChecksum: hasChecksum, quirks: quirks) == nil

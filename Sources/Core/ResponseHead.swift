@@ -1,4 +1,4 @@
-/// The head of one final response (never a 1xx), as values: nothing here needs a parser with I/O.
+/// The head of one final response (never a 1xx), as values.
 package struct ResponseHead: Equatable, Sendable {
     package struct Field: Equatable, Sendable {
         package var name: String
@@ -11,7 +11,7 @@ package struct ResponseHead: Equatable, Sendable {
     package var status: Int
     /// 10 for HTTP/1.0, 11 for HTTP/1.1, 20 for HTTP/2.
     package var httpVersion: Int
-    /// In the order received; values trimmed of blanks; bytes that are not UTF-8 read as Latin-1.
+    /// In the order received; values trimmed; bytes that are not UTF-8 are read as Latin-1.
     package var fields: [Field]
     /// `Date`, `Last-Modified` and a date in `Retry-After`, in seconds since 1970, as the caller parsed them; nil when
     /// missing or malformed.
@@ -37,19 +37,19 @@ package struct ResponseHead: Equatable, Sendable {
         self.retryAfterDateSeconds = retryAfterDateSeconds
     }
 
-    /// The values of all fields of that name, in order; names compare without case.
+    /// The values of all fields with that name, in order; the case of names is ignored.
     package func values(_ name: String) -> [String] {
         fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
     }
 
-    /// The first field of that name.
+    /// The first value with that name.
     package func value(_ name: String) -> String? {
         fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 }
 
 extension String {
-    /// Equality of ASCII letters regardless of case, of everything else byte for byte.
+    /// Compares ASCII letters regardless of case and everything else byte for byte.
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         let left = utf8
         let right = other.utf8

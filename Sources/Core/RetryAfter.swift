@@ -1,14 +1,14 @@
 /// Reads `Retry-After` (RFC 9110, 10.2.3).
 package enum RetryAfter {
-    /// How long the server asks to wait, within 1 s and 1 h; nil when it does not say or cannot be understood.
+    /// How long the server asks to wait, from 1 s to 1 h; nil when the field is missing or malformed.
     ///
-    /// A moment that has passed means the least wait.  A date is taken relative to the server's own `Date` if it sent
-    /// one, which makes a wrong clock on either side harmless, else to `nowSeconds` (since 1970).
+    /// A time in the past means the shortest wait.  A date is relative to the server's own `Date` if it sent one, so
+    /// that a wrong clock does no harm, else to `nowSeconds` (since 1970).
     package static func milliseconds(_ head: ResponseHead, nowSeconds: Int64) -> Int64? {
         guard let value = head.value("Retry-After") else { return nil }
         let digits = HTTPGrammar.trimmedSlice(Substring(value)).utf8
         if !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit) {
-            // Too many digits for a number are a very long wait, not none.
+            // More digits than fit into a number mean a very long wait.
             let seconds = HTTPGrammar.decimal(digits, maximum: .max) ?? .max
             return bounded(seconds: seconds)
         }

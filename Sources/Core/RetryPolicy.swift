@@ -1,18 +1,18 @@
-/// What follows a failure.
+/// What to do after a failure.
 package enum RetryDecision: Equatable, Sendable {
     case retry(afterMilliseconds: Int64)
     case giveUp
 }
 
-/// When a failure is tried again, and after how long.
+/// Whether a failure is retried, and after how long.
 package enum RetryPolicy {
     /// Decides after a failure.
     ///
-    /// `failureCount` counts the failures in a row, this one included, without a byte gained between them; bytes that
-    /// only replace what a restart threw away are not gained.
-    /// `retryAfterMilliseconds` is what the server asked for; it replaces the delay of our own.
-    /// `random` lies in 0 ..< 1.
-    /// `isUnbounded`: what is missing comes back by itself, and it is nobody's fault: the tries do not run out.
+    /// `failureCount` counts the failures in a row, this one included, with no new bytes between them; bytes that
+    /// replace those discarded by a restart are not new.
+    /// `retryAfterMilliseconds` is what the server asked for; it replaces our own delay.
+    /// `random` is in 0 ..< 1.
+    /// `isUnbounded`: the cause passes by itself and is nobody's fault, so `maxAttempts` does not apply.
     package static func decide(
         failureCount: Int,
         options: RetryOptions,
@@ -29,10 +29,10 @@ package enum RetryPolicy {
             afterMilliseconds: delayMilliseconds(failureCount: failureCount, options: options, random: random))
     }
 
-    /// The n-th delay doubles the one before, up to the cap; the upper half of it is drawn by lot.
+    /// Doubles the previous delay, up to the maximum; its upper half is random jitter.
     ///
-    /// The lot keeps downloads that failed together from coming back together; the half that is certain keeps a
-    /// single one from hammering.
+    /// The jitter keeps downloads that failed together from retrying together; the fixed half keeps a single one from
+    /// retrying too fast.
     private static func delayMilliseconds(failureCount: Int, options: RetryOptions, random: Double) -> Int64 {
         let cap = max(0, options.maxDelayMilliseconds)
         var ceiling = min(max(0, options.initialDelayMilliseconds), cap)
@@ -47,16 +47,16 @@ package enum RetryPolicy {
         return ceiling - half + Int64(Double(min(half, Limits.fileByteCount)) * lot)
     }
 
-    /// Statuses that time may mend; everything else is an answer.
+    /// Statuses that may pass with time; all others are final.
     package static func isTransient(status: Int) -> Bool {
         switch status {
-        // 202: being made ready.  421: wrong connection.  511: a captive portal.  520–530: a front without its origin.
+        // 202: not ready yet.  421: wrong connection.  511: a captive portal.  520–530: a proxy without its origin.
         case 202, 408, 421, 425, 429, 500, 502, 503, 504, 511, 520...527, 530: true
         default: false
         }
     }
 
-    /// Whether a failure of that kind is worth another try, when nothing more is known of it.
+    /// Whether a failure of that kind is retried when nothing more is known.
     package static func isRetryable(_ kind: FailureKind, httpStatus: Int? = nil) -> Bool {
         switch kind {
         case .dns, .connect, .timeout, .stalled, .tls, .incomplete, .rateLimited, .partialInUse: true

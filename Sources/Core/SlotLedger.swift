@@ -1,26 +1,26 @@
-/// Who holds a slot, and on which host.
+/// Which downloads have a slot, and on which host.
 ///
-/// Both operations may be repeated for one id without effect, so that no path through the engine leaks a slot or
-/// frees one twice.
+/// `acquire` and `release` may be repeated for one id without effect, so that no path through the engine leaks a slot
+/// or frees one twice.
 package struct SlotLedger: Equatable, Sendable {
     private var hostsByID: [String: String] = [:]
     private var counts: [String: Int] = [:]
 
     package init() {}
 
-    /// How many slots are in use.
+    /// The number of slots in use.
     package var activeCount: Int { hostsByID.count }
 
-    /// How many of them on that host.
+    /// The number of slots in use on that host.
     package func activeCount(host: String) -> Int { counts[host] ?? 0 }
 
-    /// Who has one, in no order.
+    /// The downloads with a slot, in no order.
     package var ids: [String] { Array(hostsByID.keys) }
 
     /// True while the download has a slot.
     package func holds(_ id: String) -> Bool { hostsByID[id] != nil }
 
-    /// Gives the download a slot; false when it has one on that host already.  One on another host moves.
+    /// Gives the download a slot; false when it already has one on that host.  A slot on another host is moved.
     @discardableResult
     package mutating func acquire(_ id: String, host: String) -> Bool {
         if hostsByID[id] == host { return false }

@@ -9,14 +9,14 @@ package struct SpeedMeter: Equatable, Sendable {
 
     private var lastNanoseconds: Int64?
     private var lastByteCount: Int64 = 0
-    /// The filtered rate, and how much of it is filled: early on, the mean is over what there was.
+    /// The filtered rate, and the filter's weight so far: early on, the mean covers only the time since the start.
     private var weightedRate = 0.0
     private var weight = 0.0
 
     package init() {}
 
-    /// Tells how many bytes there are in all by now.  The first call after a start or a pause only sets the mark, as
-    /// does a count below the last one.
+    /// Records the number of bytes so far.  The first call after a start or a pause only sets the starting point, and
+    /// so does a count below the last one.
     package mutating func record(nowNanoseconds: Int64, byteCount: Int64) {
         guard let last = lastNanoseconds else {
             lastNanoseconds = nowNanoseconds
@@ -25,26 +25,26 @@ package struct SpeedMeter: Equatable, Sendable {
         }
         if byteCount < lastByteCount { lastByteCount = byteCount }
         let seconds = Self.seconds(from: last, to: nowNanoseconds)
-        // Kept for the next call, so that no byte is lost.
+        // The bytes count in the next call, so that none is lost.
         guard seconds >= Self.minSeconds else { return }
         (weightedRate, weight) = filtered(bytes: Double(byteCount - lastByteCount), seconds: seconds)
         lastNanoseconds = nowNanoseconds
         lastByteCount = byteCount
     }
 
-    /// Forgets everything: there is no rate until bytes come again.
+    /// Resets the meter: there is no rate until bytes arrive again.
     package mutating func pause() { self = SpeedMeter() }
 
-    /// Bytes per second; nil while there is nothing to tell from.  Falls while nothing is recorded.
+    /// Bytes per second; nil when there is no measurement.  Falls while nothing is recorded.
     package func bytesPerSecond(nowNanoseconds: Int64) -> Int64? {
         guard let last = lastNanoseconds, weight > 0 else { return nil }
         let seconds = Self.seconds(from: last, to: nowNanoseconds)
-        // The regular time between two records is no sign of silence.
+        // Less than a second is the normal time between two records, not a silent server.
         let state = seconds > 1 ? filtered(bytes: 0, seconds: seconds) : (weightedRate, weight)
         return Self.integer(state.0 / state.1)
     }
 
-    /// Milliseconds until that many more bytes are there; nil without a rate, or beyond a year.
+    /// Milliseconds until that many more bytes have arrived; nil without a rate, or beyond a year.
     package func etaMilliseconds(remainingByteCount: Int64, nowNanoseconds: Int64) -> Int64? {
         if remainingByteCount <= 0 { return 0 }
         guard let rate = bytesPerSecond(nowNanoseconds: nowNanoseconds), rate > 0 else { return nil }
@@ -52,7 +52,7 @@ package struct SpeedMeter: Equatable, Sendable {
         return milliseconds < 366 * 86_400_000 ? Self.integer(milliseconds) : nil
     }
 
-    /// A first-order low-pass, in the form that needs no exponential and is stable for any step.
+    /// A first-order low-pass filter, in the form that needs no exponential and is stable for any step.
     private func filtered(bytes: Double, seconds: Double) -> (rate: Double, weight: Double) {
         let share = seconds / (Self.windowSeconds + seconds)
         return (weightedRate * (1 - share) + bytes / seconds * share, weight * (1 - share) + share)

@@ -1,23 +1,23 @@
-/// A length of time that no number can make trap: what does not fit is held at the ends of what does.
+/// A length of time that cannot overflow: too large values saturate.
 ///
-/// For limits and waits that a host, a stored record or a server names; moments are monotonic nanoseconds.
+/// For limits and waits from a host, a record or a server; times are monotonic nanoseconds.
 package struct Timespan: Equatable, Comparable, Sendable {
     package let nanoseconds: Int64
 
-    /// Any number of milliseconds, negative ones too.
+    /// Any number of milliseconds, also negative.
     package init(milliseconds: Int64) {
         let (product, isTooLarge) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
         nanoseconds = isTooLarge ? (milliseconds < 0 ? .min : .max) : product
     }
 
-    /// The moment that lies so long after another, or the last one that there is.
+    /// The time this long after `moment`, saturated.
     package func after(_ moment: Int64) -> Int64 { moment.addingSaturated(nanoseconds) }
 
     package static func < (left: Timespan, right: Timespan) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
 extension Int64 {
-    /// The sum, or the nearest number to it.
+    /// The sum, saturated.
     package func addingSaturated(_ other: Int64) -> Int64 {
         let (sum, isTooLarge) = addingReportingOverflow(other)
         return isTooLarge ? (other < 0 ? .min : .max) : sum
@@ -25,6 +25,6 @@ extension Int64 {
 }
 
 extension ClosedRange<Int64> {
-    /// The nearest number within.
+    /// The nearest number in the range.
     package func clamping(_ value: Int64) -> Int64 { Swift.min(Swift.max(value, lowerBound), upperBound) }
 }
