@@ -1,6 +1,6 @@
 internal import Core
 
-/// Why a callback of ours broke a transfer off.
+/// Why one of our callbacks aborted a transfer.
 enum Abortion {
     case headTooLarge
     case malformedHead(MalformedField)
@@ -8,13 +8,13 @@ enum Abortion {
     case undecodable
     case outOfMemory
 
-    /// What it means for the download; `peer` is `host:port`.
+    /// The failure of the download; `peer` is `host:port`.
     func failure(_ peer: String, wasReused: Bool) -> DownloadFailure {
         switch self {
         case .headTooLarge:
             DownloadFailure(.headersTooLarge, "the response header of \(peer) is too large", isRetryable: false)
         case .malformedHead(let field):
-            // On a connection that was used before it may be what was left over of another answer.
+            // On a reused connection the bytes may be left over from an earlier response.
             DownloadFailure(.protocol, "the \(field.name) of \(peer) \(field.rule)", isRetryable: wasReused)
         case .bodyTooLong:
             DownloadFailure(.protocol, "\(peer) sent more data than it announced", isRetryable: true)

@@ -1,8 +1,8 @@
 internal import Platform
 
-/// The buffers that one transfer's body goes through: one being filled, empty spares behind it, full ones before it.
+/// The buffers for one transfer's body: full ones, the one being filled, and empty spares.
 ///
-/// Body order is: full buffers in order, then the current one.
+/// The body is in the full buffers, in order, then in the current one.
 struct BodyBuffers {
     private(set) var full: [IOBuffer] = []
     private var current: IOBuffer?
@@ -10,16 +10,16 @@ struct BodyBuffers {
 
     init() {}
 
-    /// How many bytes wait to be taken.
+    /// The bytes in the buffers.
     var byteCount: Int { full.reduce(currentByteCount) { $0 + $1.count } }
     var currentByteCount: Int { current?.count ?? 0 }
 
-    /// How many bytes still fit.
+    /// The free space in bytes.
     var room: Int {
         spares.reduce(current.map { $0.capacity - $0.count } ?? 0) { $0 + $1.capacity }
     }
 
-    /// Takes all the bytes or, when they do not all fit, none: a paused transfer delivers the whole piece again.
+    /// Appends all the bytes or, when they do not fit, none: a paused transfer delivers the whole piece again.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if room < bytes.count { return false }
         var done = 0
@@ -60,7 +60,7 @@ struct BodyBuffers {
         return taken
     }
 
-    /// Whether the bytes that wait begin with these.
+    /// Whether the buffered bytes begin with these.
     func starts(with bytes: [UInt8]) -> Bool {
         var left = bytes[...]
         for buffer in full + (current.map { [$0] } ?? []) {
@@ -77,7 +77,7 @@ struct BodyBuffers {
         return left.isEmpty
     }
 
-    /// Drops so many of the first bytes, as far as they are still here; says how many that were.
+    /// Drops up to this many of the first buffered bytes; returns how many were dropped.
     mutating func dropFirst(_ byteCount: Int) -> Int {
         var left = byteCount
         while left > 0, let first = full.first {
@@ -94,7 +94,7 @@ struct BodyBuffers {
         return byteCount - left
     }
 
-    /// Drops so many of the last bytes, as far as they are still here; says how many that were.
+    /// Drops up to this many of the last buffered bytes; returns how many were dropped.
     mutating func dropLast(_ byteCount: Int) -> Int {
         var left = byteCount
         if let current {

@@ -2,20 +2,20 @@ internal import CCurl
 internal import Glibc
 internal import Platform
 
-/// Which file of certificate authorities the certificates of servers are checked against.
+/// The file of certificate authorities that server certificates are checked against.
 enum CertificateAuthorities {
-    /// The file that the environment names, or this system's where libcurl was built for another; nil: libcurl's default.
+    /// The file that the environment names, or this system's file when libcurl was built for another system; nil:
+    /// libcurl's default.
     ///
-    /// Looked up once, at `CurlGlobal.start`: the loop makes no file calls.
+    /// Read once, at `CurlGlobal.start`: the loop makes no file calls.
     static let path: String? = named ?? systemPath
 
-    /// By the variables that the curl tool and OpenSSL know.
+    /// The variables are those of the curl tool and of OpenSSL.
     private static var named: String? {
         ["CURL_CA_BUNDLE", "SSL_CERT_FILE"].lazy.compactMap(environmentVariable).first { !$0.isEmpty }
     }
 
-    /// A libcurl that a package brings along looks where the system it was built on has them; with that file missing it
-    /// refuses every server.
+    /// A libcurl from a package uses the path of the system it was built on. Without that file it refuses every server.
     private static var systemPath: String? {
         guard let expected = unsafe ccurl_default_ca_file().map({ unsafe String(cString: $0) }),
             !isReadable(expected)

@@ -1,36 +1,37 @@
 internal import CZlib
 internal import Core
 
-/// Undoes the compression of one response body, piece by piece.
+/// Decompresses one response body piece by piece.
 ///
-/// What comes out is whole only if `isAtEnd` when the body ends: the stream says where it ends, and carries a checksum.
+/// The output is complete only if `isAtEnd` when the body ends: the stream marks its own end and, unless it is raw,
+/// carries a checksum.
 /// Not Sendable; used by the transfer's callbacks.
 @safe final class ContentDecoder {
     private struct Step {
-        /// Input bytes used up.
+        /// Input bytes consumed.
         var usedByteCount = 0
         /// Output bytes written.
         var madeByteCount = 0
     }
 
     enum Failure: Error {
-        /// No stream of this coding, or one whose checksum does not fit.
+        /// Not a stream of this coding, or its checksum does not match.
         case damaged
         case noMemory
     }
 
     private let coding: ContentCoding.Compression
-    // Safety: made on the first byte, freed once in deinit, does not leave this class.
+    // Safety: created for the first byte, freed once in deinit, never leaves this class.
     private var inflation: OpaquePointer?
-    /// How many bytes have gone into buffers, be it before a failure.
+    /// How many bytes went into buffers, also before a failure.
     private(set) var madeByteCount: Int64 = 0
-    /// True when the last stream has ended, and no other has begun.
+    /// True when the last stream has ended and no other has begun.
     private(set) var isAtEnd = false
-    /// True once bytes that belong to no stream have followed one: they are not the file's.
+    /// True after bytes that follow a stream and belong to none: they are ignored.
     private var ignoresRest = false
-    /// True for deflate alone, without the wrapping that has a checksum.
+    /// True for raw deflate, which has no checksum.
     private var isRaw = false
-    /// Bytes of a refused piece that were used up all the same.
+    /// How many bytes of a refused piece were already consumed.
     private var usedPieceByteCount = 0
 
     init(_ coding: ContentCoding.Compression) {
@@ -41,9 +42,9 @@ internal import Core
         if let inflation = unsafe inflation { unsafe czlib_inflation_free(inflation) }
     }
 
-    /// Decodes a piece into the buffers; false when they are full before its end.
+    /// Decodes a piece into the buffers; false when the buffers are full before its end.
     ///
-    /// Then it counts as refused, as by a paused transfer: it has to come again, from its first byte on.
+    /// The piece then counts as refused, as in a paused transfer: pass it again from its first byte.
     func decode(_ piece: UnsafeRawBufferPointer, into buffers: inout BodyBuffers) throws(Failure) -> Bool {
         var usedByteCount = min(usedPieceByteCount, piece.count)
         while true {
@@ -61,7 +62,7 @@ internal import Core
             }
             usedByteCount += step.usedByteCount
             madeByteCount += Int64(step.madeByteCount)
-            // Output that does not fill its place is all there is.
+            // The output did not fill the space, so there is no more.
             if step.madeByteCount < room {
                 guard usedByteCount == piece.count else { throw .damaged }
                 usedPieceByteCount = 0
@@ -70,7 +71,7 @@ internal import Core
         }
     }
 
-    /// Decodes from `input` into `output`, as much as goes.
+    /// Decodes as much as possible from `input` into `output`.
     private func inflate(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(Failure) -> Step {
@@ -101,7 +102,7 @@ internal import Core
 
     private var isBegun: Bool { unsafe inflation != nil }
 
-    /// Begins a stream where none is under way; false when the bytes begin none, and are to be passed over.
+    /// Starts a stream if none is running; false when the bytes start no stream and must be ignored.
     private func isReady(for first: UInt8?) throws(Failure) -> Bool {
         if ignoresRest { return false }
         guard let first else { return true }
@@ -111,9 +112,9 @@ internal import Core
             unsafe inflation = czlib_inflation_new(format)
             if !isBegun { throw .noMemory }
         } else if isAtEnd {
-            // Another member may follow (RFC 1952, 2.2); anything else is padding, as gzip(1) and browsers see it.
+            // Another member may follow (RFC 1952, 2.2); anything else is padding, as in gzip(1) and browsers.
             guard coding == .gzip, first == Self.gzipMagic, let inflation = unsafe inflation else {
-                // Without a checksum nothing but its end says that it was a stream at all.
+                // A raw stream has no checksum: only the matching end shows that it was a stream.
                 if isRaw { throw .damaged }
                 ignoresRest = true
                 return false
@@ -127,7 +128,7 @@ internal import Core
     private static let maxStepByteCount = 16_384
     private static let gzipMagic: UInt8 = 0x1f
 
-    /// `deflate` means RFC 1950, but some servers leave its wrapping out (RFC 9110, 8.4.1.2).
+    /// `deflate` means RFC 1950, but some servers send raw deflate (RFC 9110, 8.4.1.2).
     private func format(_ first: UInt8) -> czlib_format {
         switch coding {
         case .gzip: CZLIB_GZIP

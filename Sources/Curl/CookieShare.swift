@@ -1,14 +1,13 @@
 internal import CCurl
 
-/// The cookies that the servers of one download set: kept, matched and expired by libcurl as RFC 6265 has it, in memory
-/// alone.
+/// The cookies set by the servers of one download; libcurl matches and expires them (RFC 6265). In memory only.
 ///
 /// Not Sendable. Isolation: the loop thread, so that libcurl needs no locks.  C: libcurl-share(3)
 @safe package final class CookieShare {
-    // Safety: cleaned up once, in deinit; every easy handle that knows it holds us.
+    // Safety: cleaned up once, in deinit; every easy handle that uses it keeps us alive.
     let raw: OpaquePointer
 
-    /// Without a cookie; throws when there is no memory.
+    /// Starts without cookies; throws when memory is short.
     package init() throws(CurlError) {
         try CurlGlobal.start()
         guard let raw = unsafe curl_share_init() else { throw CurlError(CURLE_OUT_OF_MEMORY, "share_init") }

@@ -1,12 +1,12 @@
-/// A libcurl call that failed outside any transfer: making handles, setting options, driving the multi.
+/// A failed libcurl call outside a transfer: creating handles, setting options, driving the multi.
 ///
-/// What went wrong with a transfer is a `DownloadFailure` of Core instead.
+/// A failed transfer is a `DownloadFailure` of Core instead.
 package struct CurlError: Error, Equatable, Sendable {
     /// A CURLcode, or a CURLMcode where `operation` begins with `multi`.
     package let code: Int
     /// The call or option that failed.
     package let operation: String
-    /// libcurl's text for the code, or our own; holds no URL, header or secret.
+    /// libcurl's text for the code, or our own; contains no URL, header or secret.
     package let detail: String
 
     package init(code: Int, operation: String, detail: String) {

@@ -1,24 +1,25 @@
 internal import CCurl
 internal import Glibc
 
-/// libcurl as a whole.
+/// libcurl's global state.
 package enum CurlGlobal {
-    // A static is initialised once, by whichever thread comes first.
+    // A static is initialised once, by the first thread that uses it.
     private static let initialization: CURLcode = {
         _ = isLocaleSet
         _ = CertificateAuthorities.path
         return curl_global_init(Int(CURL_GLOBAL_DEFAULT))
     }()
 
-    /// libidn2, which libcurl has for names beyond ASCII, takes them for text of the locale; all of ours is UTF-8.
+    /// libidn2, which libcurl uses for non-ASCII host names, expects text in the locale's charset; ours is always
+    /// UTF-8.
     ///
-    /// Only of characters: messages and numbers stay as they are.  C: setlocale(3)
+    /// Sets characters only; messages and numbers stay as they are.  C: setlocale(3)
     static let isLocaleSet: Bool = {
         let names: [String] = ["C.UTF-8", "C.utf8", "en_US.UTF-8"]
         return names.contains { name in unsafe setlocale(LC_CTYPE, name) != nil }
     }()
 
-    /// Initialises libcurl once for the process; later calls only repeat the first one's answer.
+    /// Initialises libcurl once for the process; later calls repeat the first result.
     ///
     /// Isolation: any thread.  C: curl_global_init(3)
     package static func start() throws(CurlError) {
@@ -30,7 +31,7 @@ package enum CurlGlobal {
         }
     }
 
-    /// The version of the libcurl we run with, such as `7.88.1`.  C: curl_version_info(3)
+    /// The version of libcurl at run time, such as `7.88.1`.  C: curl_version_info(3)
     package static var version: String {
         unsafe ccurl_version().map { unsafe String(cString: $0) } ?? ""
     }

@@ -1,34 +1,35 @@
 package import Platform
 internal import Synchronization
 
-/// What a `CurlLoop` drives: an actor whose executor is that loop.  All three run on the loop thread.
+/// An actor that a `CurlLoop` drives and whose executor is that loop. All three functions run on the loop thread.
 package protocol LoopOwner: Actor {
-    /// Does what is to be done now; says how many milliseconds the loop may sleep (negative: as long as it likes).
+    /// Does the pending work; returns how many milliseconds the loop may sleep (negative: no limit).
     func turn() -> Int32
     /// Sleeps until there is something to do, the descriptor is readable, or the time is up.
     func wait(wakeUp: Int32, timeoutMilliseconds: Int32)
-    /// Lets go of everything; neither of the other two is called afterwards.
+    /// Releases everything; neither of the other two functions is called afterwards.
     func close()
 }
 
-/// A thread that runs libcurl and the actor pinned to it.  Isolation: any thread, as far as not said otherwise.
+/// A thread that runs libcurl and the actor pinned to it.  Isolation: any thread, unless stated otherwise.
 ///
 /// ```
 /// package actor Engine: LoopOwner {
 ///     package nonisolated let loop: CurlLoop
 ///     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 /// ```
-/// The actor must hold the loop: the runtime does not. A call into the actor from outside a task, on the loop thread,
-/// is `assumeIsolated`; from elsewhere, put work into a `Mailbox` that wakes the loop, or call from a task.
+/// The actor must keep a reference to the loop: the runtime does not. To call the actor outside a task on the loop
+/// thread, use `assumeIsolated`; from another thread, put work into a `Mailbox` that wakes the loop, or call from a
+/// task.
 ///
-/// Tasks may still call the actor when the loop has ended: their jobs then run on the global executor, one at a time,
+/// Tasks may still call the actor after the loop has ended: their jobs then run on the global executor, one at a time,
 /// so that none of them hangs; the actor has been closed by then.
 package final class CurlLoop: SerialExecutor {
-    /// The most actor jobs run between two turns, so that neither callers nor transfers starve.
+    /// The most actor jobs between two turns, so that neither callers nor transfers starve.
     package static let maxJobsPerTurn = 256
-    /// How often that many are run before `close`, so that no caller can keep the loop up.
+    /// The most rounds of jobs before `close`, so that callers cannot keep the loop running.
     package static let maxClosingRounds = 64
-    /// The longest sleep; a belt for wake-ups that something lost.
+    /// The longest sleep, in case a wake-up is lost.
     package static let maxSleepMilliseconds: Int32 = 1_000
 
     private enum Phase {
@@ -40,11 +41,11 @@ package final class CurlLoop: SerialExecutor {
     private struct Inbox {
         var jobs: [UnownedJob] = []
         var phase = Phase.idle
-        /// True while somebody runs the jobs that came after the end.
+        /// True while a task runs the jobs that were enqueued after the end.
         var hasLateRunner = false
     }
     private let inbox = Guarded(Inbox())
-    /// The thread that runs the actor's code now; 0 for none, as thread identities are used again.
+    /// The thread that runs the actor's code now; 0 for none, because thread identities are reused.
     private let threadID = Atomic<UInt>(0)
     private let wakeUp: WakeUp
 
@@ -52,7 +53,7 @@ package final class CurlLoop: SerialExecutor {
         wakeUp = try WakeUp()
     }
 
-    /// Runs the owner on a new thread until `stop`; once only.  Join the thread before the process ends.
+    /// Runs the owner on a new thread until `stop`; call once.  Join the thread before the process ends.
     package func start(_ owner: some LoopOwner) throws(Errno) -> Thread {
         let isFirst = inbox.withLock { inbox in
             defer { inbox.phase = .running }
@@ -67,10 +68,10 @@ package final class CurlLoop: SerialExecutor {
         }
     }
 
-    /// Ends the loop's sleep, or its next one.
+    /// Ends the current sleep, or the next one.
     package func wake() { wakeUp.signal() }
 
-    /// Lets the loop end: after the jobs that wait, one more turn, then `close`.
+    /// Ends the loop after the pending jobs, one more turn and `close`.
     package func stop() {
         inbox.withLock { if $0.phase == .running { $0.phase = .stopping } }
         wakeUp.signal()
@@ -89,7 +90,7 @@ package final class CurlLoop: SerialExecutor {
             return (inbox.jobs.count == 1, needsLateRunner)
         }
         if needsLateRunner {
-            // Not here: the caller may hold a lock that the job wants.
+            // Runs in another task: the caller may hold a lock that the job needs.
             Task.detached { [self] in runLateJobs() }
         } else if isFirst && !isOnLoopThread {
             wakeUp.signal()
@@ -100,7 +101,7 @@ package final class CurlLoop: SerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }
 
-    // Both let `assumeIsolated` work outside a task.
+    // Both are needed for `assumeIsolated` outside a task.
     package func isIsolatingCurrentContext() -> Bool? { isOnLoopThread }
     package func checkIsolated() { precondition(isOnLoopThread, "not on the loop thread") }
 
@@ -116,7 +117,7 @@ package final class CurlLoop: SerialExecutor {
             let longest = timeout < 0 ? Self.maxSleepMilliseconds : min(timeout, Self.maxSleepMilliseconds)
             let descriptor = wakeUp.raw
             owner.assumeIsolated { $0.wait(wakeUp: descriptor, timeoutMilliseconds: hasJobs ? 0 : longest) }
-            // Drained before the inbox and the owner's mailboxes are looked at: a later signal ends the next sleep.
+            // Drained before the inbox and the owner's mailboxes are read: a later signal ends the next sleep.
             wakeUp.drain()
         }
         runLastJobs()
@@ -133,7 +134,7 @@ package final class CurlLoop: SerialExecutor {
         if needsLateRunner { Task.detached { [self] in runLateJobs() } }
     }
 
-    /// Takes the loop thread's place when it has ended, for as long as there are jobs.
+    /// Runs jobs in place of the loop thread after it has ended, as long as there are any.
     private func runLateJobs() {
         threadID.store(Thread.current, ordering: .relaxed)
         var isDone = false

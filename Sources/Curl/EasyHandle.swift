@@ -1,16 +1,16 @@
 internal import CCurl
 
-/// One easy handle with all that libcurl keeps pointers to.  C: curl_easy_init(3), curl_easy_cleanup(3)
+/// One easy handle with all the memory that libcurl keeps pointers to.  C: curl_easy_init(3), curl_easy_cleanup(3)
 ///
-/// Isolation: the thread of the multi it is added to; it must have been removed from that before it goes.
+/// Isolation: the thread of its multi. Remove it from the multi before it is destroyed.
 @safe struct EasyHandle: ~Copyable {
     // Safety: cleaned up once, in deinit; does not leave this module.
     let raw: OpaquePointer
     // Safety: written by libcurl until the clean-up, freed after it.
     private let errorBuffer: UnsafeMutablePointer<CChar>
-    // Destroyed after deinit's body, that is after the clean-up.
+    // Destroyed after the body of deinit, that is after the clean-up.
     private let headers: HeaderList
-    // Likewise.
+    // Destroyed after the clean-up too.
     private let cookies: CookieShare?
 
     init(headers: consuming HeaderList, cookies: CookieShare?) throws(CurlError) {
@@ -27,7 +27,7 @@ internal import CCurl
     }
 
     deinit {
-        // libcurl may use the header list and the error buffer until the clean-up has returned.
+        // libcurl may use the header list and the error buffer until the clean-up returns.
         unsafe curl_easy_cleanup(raw)
         unsafe errorBuffer.deallocate()
     }
@@ -42,7 +42,7 @@ internal import CCurl
         if code != CURLE_OK { throw CurlError(code, "setopt \(option.rawValue)") }
     }
 
-    /// Sets both callbacks and the context they get, which also becomes the handle's private pointer.
+    /// Sets both callbacks and their context, which also becomes the handle's private pointer.
     borrowing func setCallbacks(
         write: ccurl_data_function, header: ccurl_data_function, context: UnsafeMutableRawPointer
     ) throws(CurlError) {
@@ -50,7 +50,7 @@ internal import CCurl
         if code != CURLE_OK { throw CurlError(code, "setopt callbacks") }
     }
 
-    /// Has everything that passes shown to a function, TLS messages among it; the context is that of the callbacks.
+    /// Sets a function that sees all traffic, including TLS messages; the context is that of the callbacks.
     borrowing func setDebugCallback(
         _ debug: ccurl_debug_function, context: UnsafeMutableRawPointer
     ) throws(CurlError) {
@@ -58,7 +58,7 @@ internal import CCurl
         if code != CURLE_OK { throw CurlError(code, "setopt debug") }
     }
 
-    /// Has the callback make the sockets; it gets the context.
+    /// Sets the function that creates the sockets.
     borrowing func setOpenSocket(
         _ open: ccurl_socket_function, context: UnsafeMutableRawPointer
     ) throws(CurlError) {
@@ -66,12 +66,12 @@ internal import CCurl
         if code != CURLE_OK { throw CurlError(code, "setopt open_socket") }
     }
 
-    /// Lets a paused transfer go on; callbacks may run before it returns.  C: curl_easy_pause(3)
+    /// Resumes a paused transfer; callbacks may run before it returns.  C: curl_easy_pause(3)
     borrowing func unpause() -> CURLcode {
         unsafe ccurl_easy_unpause(raw)
     }
 
-    /// A number that libcurl knows of the last transfer; -1 when it does not.
+    /// A number about the last transfer; -1 when libcurl does not know it.
     borrowing func long(_ info: CURLINFO) -> Int {
         unsafe ccurl_easy_getinfo_long(raw, info)
     }
@@ -86,7 +86,7 @@ internal import CCurl
         return unsafe String(cString: text)
     }
 
-    /// What libcurl says of the last error, possibly empty.  Not for people: it may quote what the server sent.
+    /// libcurl's text for the last error, possibly empty.  Not for people: it may quote what the server sent.
     var errorText: String {
         unsafe String(cString: errorBuffer)
     }

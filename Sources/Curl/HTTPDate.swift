@@ -2,11 +2,11 @@ internal import CCurl
 
 /// Dates in header fields.
 package enum HTTPDate {
-    /// Seconds since 1970 for a text in one of HTTP's three date forms; nil for any other text (RFC 9110, 5.6.7).
+    /// Seconds since 1970 for a date in one of HTTP's three forms; nil for any other text (RFC 9110, 5.6.7).
     ///
-    /// Two-digit years above 70 are of the last century. Isolation: any thread.  C: curl_getdate(3)
+    /// Two-digit years above 70 are in the 20th century. Isolation: any thread.  C: curl_getdate(3)
     package static func parse(_ text: String) -> Int64? {
-        // curl_getdate reads far more than these forms: the shape is ours to check, names and numbers are its.
+        // curl_getdate accepts far more forms: we check the shape, curl_getdate checks names and numbers.
         guard hasDateShape(text) else { return nil }
         let seconds = unsafe curl_getdate(text, nil)
         return seconds == -1 ? nil : Int64(seconds)
@@ -25,7 +25,8 @@ package enum HTTPDate {
         }
     }
 
-    /// In the pattern, D is a digit, _ a digit or a blank, A a capital, a a small letter; the rest stands for itself.
+    /// In the pattern, D is a digit, _ a digit or a space, A an upper-case letter, a a lower-case one; others match
+    /// themselves.
     private static func matches(_ bytes: some Collection<UInt8>, _ pattern: String) -> Bool {
         bytes.count == pattern.utf8.count
             && zip(bytes, pattern.utf8).allSatisfy { byte, symbol in

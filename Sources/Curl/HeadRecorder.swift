@@ -1,13 +1,13 @@
 internal import Core
 internal import Platform
 
-/// Collects the lines of a response's head as libcurl hands them over, and turns them into a `ResponseHead` when asked.
+/// Collects the lines of a response head from libcurl and makes a `ResponseHead` of them on request.
 ///
-/// Keeps the last final response's head only: interim responses (1xx) are dropped, trailers ignored.
+/// Keeps only the last final response's head: interim responses (1xx) are dropped, trailers ignored.
 struct HeadRecorder {
-    /// The most header bytes taken in one transfer, interim responses included.
+    /// The most header bytes in one transfer, interim responses included.
     static let maxByteCount = 300 * 1024
-    /// The most lines taken in one transfer, interim responses included.
+    /// The most header lines in one transfer, interim responses included.
     static let maxFieldCount = 1_000
 
     enum Verdict: Equatable {
@@ -16,20 +16,20 @@ struct HeadRecorder {
         case malformed(MalformedField)
     }
 
-    /// All header bytes that came, whatever became of them.
+    /// All header bytes received, interim responses and trailers included.
     private(set) var byteCount = 0
     private var lineCount = 0
-    /// The lines of the head that is coming, its status line left out.
+    /// The lines of the current head, without its status line.
     private var bytes: [UInt8] = []
-    /// Nil until a head's status line has come: only its first line is one.
+    /// Nil until the status line of a head was received: only the first line is one.
     private var status: HeadGrammar.Status?
     private var lastKind: HeadGrammar.FieldKind?
-    /// True once the blank line after a final response's fields has come.
+    /// True after the empty line that ends a final response's head.
     private(set) var isComplete = false
 
     init() {}
 
-    /// Takes one line, its line end included.
+    /// Takes one line with its line end.
     mutating func record(_ line: some Collection<UInt8>) -> Verdict {
         let (sum, overflow) = byteCount.addingReportingOverflow(line.count)
         byteCount = overflow ? .max : sum
@@ -54,7 +54,7 @@ struct HeadRecorder {
             bytes.append(contentsOf: line)
             return bytes.append(0x0a)
         }
-        // 101 is final for us: we never ask for an upgrade.
+        // 101 counts as final: we never request an upgrade.
         isComplete = status.code >= 200 || status.code == 101
         if !isComplete {
             self.status = nil
@@ -68,7 +68,7 @@ struct HeadRecorder {
         return line.last == 0x0d ? line.dropLast() : line
     }
 
-    /// True when so many bytes came that libcurl's own limit for all of a head may have been hit by one line more.
+    /// True when one more line may have hit libcurl's own limit for a head.
     static func isNearLimit(_ byteCount: Int) -> Bool {
         let maxLineByteCount = 100 * 1024
         return byteCount > maxByteCount - maxLineByteCount
@@ -91,7 +91,7 @@ struct HeadRecorder {
     private static func add(_ line: ArraySlice<UInt8>, to head: inout ResponseHead) {
         guard let first = line.first else { return }
         if isBlank(first) {
-            // An obsolete line folding continues the field before (RFC 9112, 5.2).
+            // An obsolete folded line continues the field before (RFC 9112, 5.2).
             guard let last = head.fields.indices.last else { return }
             let more = value(line, of: head.fields[last].name)
             if !more.isEmpty { head.fields[last].value += " " + more }
@@ -102,7 +102,7 @@ struct HeadRecorder {
         head.fields.append(ResponseHead.Field(name, value(line[colon...].dropFirst(), of: name)))
     }
 
-    /// A URL is bytes: those of a `Location` beyond ASCII are percent-encoded one by one, whatever text they may be.
+    /// A URL is bytes: non-ASCII bytes of a `Location` are percent-encoded one by one, whatever their charset.
     private static func value(_ bytes: ArraySlice<UInt8>, of name: String) -> String {
         guard name.equalsIgnoringASCIICase("Location") else { return text(bytes) }
         let digits = Array("0123456789abcdef".utf8)
@@ -114,7 +114,7 @@ struct HeadRecorder {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// Trimmed; UTF-8 if it is, else Latin-1.
+    /// Trimmed; decoded as UTF-8 if valid, else as Latin-1.
     private static func text(_ bytes: ArraySlice<UInt8>) -> String {
         var bytes = bytes.drop(while: isBlank)
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }

@@ -1,11 +1,11 @@
 internal import CCurl
 package import Core
 
-/// The header fields of one request in libcurl's form.  C: curl_slist_append(3)
+/// The header fields of one request as a libcurl list.  C: curl_slist_append(3)
 ///
-/// libcurl does not copy the list: it must outlive the easy handle that it is set on.
+/// libcurl does not copy the list: it must outlive the easy handle that uses it.
 @safe struct HeaderList: ~Copyable {
-    // Safety: grown only by `append`, freed once, in deinit; lent to a handle that is cleaned up before.
+    // Safety: only `append` extends it; freed once, in deinit, after the handle that uses it is cleaned up.
     private(set) var raw: UnsafeMutablePointer<curl_slist>?
 
     init() {
@@ -14,13 +14,14 @@ package import Core
 
     deinit { unsafe curl_slist_free_all(raw) }
 
-    /// Adds one field; throws when a name is no token or a value would end the line (RFC 9110, 5.1 and 5.5).
+    /// Adds one field; throws when the name is not a token or the value has a control character (RFC 9110, 5.1 and
+    /// 5.5).
     mutating func append(_ field: HeaderField) throws(CurlError) {
         guard HeaderList.isValid(field) else {
             let detail = "a header field's name or value has characters that HTTP does not allow"
             throw CurlError(code: Int(CURLE_BAD_FUNCTION_ARGUMENT.rawValue), operation: "slist_append", detail: detail)
         }
-        // `Name;` is libcurl's way to send a field without a value; `Name:` would remove it.
+        // `Name;` makes libcurl send a field without a value; `Name:` would remove it.
         let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
         guard let longer = unsafe curl_slist_append(raw, line) else {
             throw CurlError(CURLE_OUT_OF_MEMORY, "slist_append")
@@ -46,6 +47,6 @@ package import Core
 }
 
 extension HeaderField {
-    /// True when name and value are what HTTP lets a field be; a transfer refuses any other (RFC 9110, 5.1 and 5.5).
+    /// True when HTTP allows the name and the value; a transfer refuses any other field (RFC 9110, 5.1 and 5.5).
     package var isSendable: Bool { HeaderList.isValid(self) }
 }

@@ -2,7 +2,7 @@ internal import CCurl
 
 /// One multi handle.  Isolation: the loop thread.  C: curl_multi_init(3)
 ///
-/// All easy handles must have been removed before it goes.
+/// Remove all easy handles before it is destroyed.
 @safe struct MultiHandle: ~Copyable {
     // Safety: cleaned up once, in deinit; does not leave this file.
     private let raw: OpaquePointer
@@ -26,12 +26,12 @@ internal import CCurl
     }
 
     borrowing func remove(_ easy: borrowing EasyHandle) {
-        // Fails only for a handle that is no handle or in use by a callback: our own bug.
+        // Fails only for an invalid handle or within a callback, which would be our bug.
         let code = unsafe curl_multi_remove_handle(raw, easy.raw)
         precondition(code == CURLM_OK, "an easy handle could not be removed")
     }
 
-    /// Does what can be done without waiting.  C: curl_multi_perform(3)
+    /// Does all work that is possible without waiting.  C: curl_multi_perform(3)
     borrowing func perform() throws(CurlError) {
         var runningCount: Int32 = 0
         let code = unsafe curl_multi_perform(raw, &runningCount)
@@ -46,7 +46,7 @@ internal import CCurl
         return unsafe (context, message.result)
     }
 
-    /// Sleeps until a socket or a descriptor has something, or the time is up; true when the first descriptor has.
+    /// Sleeps until a socket or a descriptor is ready, or the time is up; true when the first descriptor is.
     borrowing func poll(wakeUp: Int32, other: Int32, timeoutMilliseconds: Int32) -> Bool {
         unsafe ccurl_multi_poll(raw, wakeUp, other, timeoutMilliseconds)
     }

@@ -2,8 +2,8 @@ internal import CCurl
 
 /// All running transfers of one owner and the connections they share.
 ///
-/// Not Sendable. Isolation: the loop thread, its end included: `close` it there.  The only strong owner of running
-/// transfers, whose addresses libcurl knows.
+/// Not Sendable. Isolation: the loop thread; call `close` there too.  The only strong owner of running transfers:
+/// libcurl keeps their addresses.
 package final class MultiSession {
     private let multi: MultiHandle
     private var transfers: [ObjectIdentifier: Transfer] = [:]
@@ -22,10 +22,10 @@ package final class MultiSession {
         precondition(transfers.isEmpty, "a session goes after its transfers")
     }
 
-    /// How many transfers run, paused ones included.
+    /// The number of running transfers, paused ones included.
     package var activeCount: Int { transfers.count }
 
-    /// Starts a transfer at the next `perform`; throws when the session is closed or there is no memory.
+    /// Adds a transfer, which starts at the next `perform`; throws when the session is closed or memory is short.
     package func add(_ transfer: Transfer) throws(CurlError) {
         if isClosed {
             let code = Int(CURLM_BAD_HANDLE.rawValue)
@@ -37,7 +37,7 @@ package final class MultiSession {
 
     /// Ends a transfer at once, without an outcome and without news; its connection is closed.
     ///
-    /// What it has received stays in its buffers. Does nothing to a transfer that has ended.
+    /// Received bytes stay in its buffers. Does nothing to a transfer that has ended.
     package func cancel(_ transfer: Transfer) {
         guard transfers.removeValue(forKey: ObjectIdentifier(transfer)) != nil else { return }
         transfer.detach(from: multi, code: nil)
@@ -47,18 +47,19 @@ package final class MultiSession {
         }
     }
 
-    /// Sends, receives and ends what can be without waiting; then see `takeNews`.
+    /// Sends, receives and finishes all that is possible without waiting; then call `takeNews`.
     package func perform() throws(CurlError) {
         try multi.perform()
         while let (context, code) = unsafe multi.nextMessage() {
-            // Safety: a handle that is in the multi is a transfer's in the table.
+            // Safety: every handle in the multi belongs to a transfer in the table.
             let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
             finish(transfer, code)
         }
         for transfer in news { transfer.finishIfWhole() }
     }
 
-    /// The transfers that changed since the last call, each once: a line of a head or body bytes came, it paused, it ended.
+    /// The transfers that changed since the last call, each once: a header line or body bytes arrived, it paused, or it
+    /// ended.
     package func takeNews() -> [Transfer] {
         let taken = news
         news = []
@@ -66,16 +67,16 @@ package final class MultiSession {
         return taken
     }
 
-    /// Sleeps until a connection or a descriptor has something, or the time is up; true when the first descriptor has.
+    /// Sleeps until a connection or a descriptor is ready, or the time is up; true when the first descriptor is.
     ///
-    /// - Parameter other: one more descriptor that ends the sleep; negative for none.
+    /// - Parameter other: another descriptor that ends the sleep; negative for none.
     @discardableResult
     package func poll(wakeUp: Int32, other: Int32 = -1, timeoutMilliseconds: Int32) -> Bool {
-        // News may have come outside `perform`, from `resumeReceiving`.
+        // `resumeReceiving` may have added news outside `perform`.
         multi.poll(wakeUp: wakeUp, other: other, timeoutMilliseconds: news.isEmpty ? timeoutMilliseconds : 0)
     }
 
-    /// Cancels all transfers and forgets the news; no transfer can be added any more.
+    /// Cancels all transfers and drops the news; no transfer can be added afterwards.
     package func close() {
         isClosed = true
         for transfer in transfers.values { transfer.detach(from: multi, code: nil) }
@@ -88,7 +89,7 @@ package final class MultiSession {
         news.append(transfer)
     }
 
-    /// Ends a running transfer with libcurl's verdict.  Must not be called from within a callback.
+    /// Ends a running transfer with libcurl's result.  Must not be called within a callback.
     func finish(_ transfer: Transfer, _ code: CURLcode) {
         guard transfers.removeValue(forKey: ObjectIdentifier(transfer)) != nil else { return }
         transfer.detach(from: multi, code: code)

@@ -1,13 +1,13 @@
-/// An http or https URL, checked and normalised; made by `URLParser` alone.
+/// A checked and normalised http or https URL; only `URLParser` creates it.
 ///
-/// `absoluteString` is what libcurl gets, so what was checked and what is used cannot differ.
+/// libcurl gets `absoluteString`, so the checked URL is the used one.
 package struct ParsedURL: Equatable, Hashable, Sendable {
     package enum Scheme: String, Sendable {
         case http
         case https
     }
 
-    /// Where requests go: two URLs of one origin may see each other's credentials and cookies (RFC 6454, 4).
+    /// The server of a URL: two URLs of one origin may use the same credentials and cookies (RFC 6454, 4).
     package struct Origin: Equatable, Hashable, Sendable {
         package let scheme: Scheme
         /// In lower case; an IPv6 address keeps its brackets.
@@ -29,16 +29,16 @@ package struct ParsedURL: Equatable, Hashable, Sendable {
     package let origin: Origin
     /// Percent-encoded as given, dot segments removed, never empty; without the query.
     package let path: String
-    /// What stood before the `@`; not part of `absoluteString`.
+    /// The part before the `@`; not part of `absoluteString`.
     package let userInfo: UserInfo?
     /// The whole URL without userinfo and fragment.
     package let absoluteString: String
-    /// What follows the path's last slash, percent-decoded: any bytes at all, possibly none. Not yet a file name.
+    /// The part after the path's last slash, percent-decoded: any bytes, possibly none. Not yet a safe file name.
     package let lastPathSegment: [UInt8]
 
     package var scheme: Scheme { origin.scheme }
     package var host: String { origin.host }
-    /// The port given, else the scheme's own.
+    /// The given port, else the scheme's default.
     package var port: Int { origin.port }
     package var hasUserInfo: Bool { userInfo != nil }
 
@@ -51,7 +51,7 @@ package struct ParsedURL: Equatable, Hashable, Sendable {
         lastPathSegment = ParsedURL.percentDecoded(encoded)
     }
 
-    /// A percent sign that two hexadecimal digits do not follow stands for itself.
+    /// A percent sign without two hexadecimal digits after it is kept.
     private static func percentDecoded(_ encoded: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(encoded)[...]
@@ -78,19 +78,19 @@ package struct ParsedURL: Equatable, Hashable, Sendable {
 }
 
 extension BidirectionalCollection {
-    /// The longest suffix whose elements all are as asked.
+    /// The longest suffix whose elements all satisfy the predicate.
     fileprivate func suffix(while predicate: (Element) -> Bool) -> SubSequence {
         let start = lastIndex { !predicate($0) }.map { index(after: $0) } ?? startIndex
         return self[start...]
     }
 }
 
-/// Why a text is no URL that can be downloaded.
+/// Why a text is not a URL that can be downloaded.
 package struct URLError: Error, Equatable, Sendable {
     package enum Reason: Sendable {
         case empty
         case tooLong
-        /// Control characters or blanks.
+        /// A control character or a space.
         case illegalCharacter
         case noScheme
         case unsupportedScheme
@@ -101,7 +101,7 @@ package struct URLError: Error, Equatable, Sendable {
         case malformed
     }
     package let reason: Reason
-    /// A phrase that says what is wrong, for people; quotes nothing of the URL but its scheme.
+    /// The reason as a phrase for people; quotes only the scheme of the URL.
     package let message: String
 
     init(_ reason: Reason, _ message: String) {

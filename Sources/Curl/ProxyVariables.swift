@@ -1,10 +1,10 @@
 internal import Platform
 
-/// The environment variables that libcurl takes a proxy from.  Their values may hold passwords: only names leave this file.
+/// The proxy variables that libcurl reads.  Their values may contain passwords: only names leave this file.
 enum ProxyVariables {
-    /// The first that is set, those for the scheme before the others'; nil when none is.
+    /// The first variable that is set, those for the scheme first; nil when none is.
     ///
-    /// Not `HTTP_PROXY`: a web server gives that to its scripts, filled in by whoever asks (CVE-2016-5385).
+    /// Without `HTTP_PROXY`: a web server sets it for its scripts from a request header (CVE-2016-5385).
     static func first(for scheme: ParsedURL.Scheme) -> String? {
         let http = ["http_proxy"]
         let https = ["https_proxy", "HTTPS_PROXY"]

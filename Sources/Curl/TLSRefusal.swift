@@ -1,18 +1,18 @@
-/// What libcurl's words for a failed TLS connection tell of its cause.
+/// Finds the cause of a failed TLS connection in libcurl's error text.
 enum TLSRefusal {
-    /// A fatal alert of the peer: no common version or cipher, a name it does not serve, a client certificate that is
-    /// missing (with TLS 1.3 it comes after the handshake, in place of the answer).  RFC 8446, section 6
+    /// A fatal alert of the peer: no common version or cipher, an unknown server name, a missing client certificate (in
+    /// TLS 1.3 that alert comes after the handshake, instead of the response).  RFC 8446, section 6
     static func isAlert(_ errorText: String) -> Bool {
         errorText.contains(" alert ") || reasonCode(errorText).map { alertReasonCodes.contains($0) } ?? false
     }
 
-    /// The alert `certificate_expired`, which 7.88 reports as a certificate of the peer's that was refused: with these
-    /// words, and only where its own look at that certificate found nothing wrong.  RFC 8446, 6.2
+    /// The alert `certificate_expired`. 7.88 reports it as a refused certificate of the peer, with this text, and only
+    /// if the peer's certificate is valid.  RFC 8446, 6.2
     static func isExpiryAlert(_ errorText: String) -> Bool {
         errorText == "SSL certificate verification failed"
     }
 
-    /// An alert, or an answer that is no TLS at all, such as plain HTTP.
+    /// An alert, or a response that is not TLS, such as plain HTTP.
     static func isFinal(_ errorText: String) -> Bool {
         isAlert(errorText) || reasonCode(errorText).map { foreignReasonCodes.contains($0) } ?? false
     }
@@ -22,7 +22,8 @@ enum TLSRefusal {
     /// C: SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_WRONG_VERSION_NUMBER
     private static let foreignReasonCodes = [198, 267]
 
-    /// The reason in `error:0A00010B:SSL routines::…`: the low 23 bits, behind the library's number.  C: ERR_GET_REASON(3)
+    /// The reason in `error:0A00010B:SSL routines::…`: the low 23 bits, after the library's number.  C:
+    /// ERR_GET_REASON(3)
     private static func reasonCode(_ errorText: String) -> Int? {
         let words = errorText.split(separator: ":")
         guard let place = words.firstIndex(where: { $0 == "error" || $0.hasSuffix(" error") }), place + 1 < words.count,

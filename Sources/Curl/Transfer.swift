@@ -2,38 +2,38 @@ internal import CCurl
 package import Core
 package import Platform
 
-/// One GET request on its way: libcurl's callbacks only record here, the owner looks after `perform` has returned.
+/// One running GET request. libcurl's callbacks only record; the owner acts after `perform` has returned.
 ///
-/// Not Sendable: made, used and dropped on the loop thread. The `MultiSession` holds it while it runs.
+/// Not Sendable: created, used and destroyed on the loop thread. The `MultiSession` keeps it alive while it runs.
 ///
-/// A body that the server compressed though it was asked not to is decoded (`ContentCoding.compression`); all byte counts
-/// that others see are of the decoded bytes.
+/// A body that the server compressed without being asked is decoded (`ContentCoding.compression`); all public byte
+/// counts are of the decoded bytes.
 ///
 /// Body bytes go into buffers that the owner gives in advance. When the next piece does not fit, the transfer pauses
 /// (`isPaused`) until the owner has given a buffer and called `resumeReceiving`.
 @safe package final class Transfer {
-    /// The most body bytes that libcurl delivers at once; a buffer must hold at least one piece.
+    /// The most body bytes that libcurl delivers at once; a buffer must fit at least one piece.
     package static let maxPieceByteCount = Int(CURL_MAX_WRITE_SIZE)
 
     package let request: TransferRequest
-    /// Nil while the transfer runs or has not been added yet; nil for ever when it was cancelled.
+    /// Nil until the transfer ends; stays nil when it was cancelled.
     package private(set) var outcome: TransferOutcome?
-    /// True while no buffer has room for the next piece.
+    /// True while no buffer has space for the next piece.
     package private(set) var isPaused = false
-    /// Body bytes that came and were kept, since the start.
+    /// Body bytes received and kept since the start.
     package private(set) var receivedByteCount: Int64 = 0
-    /// The body bytes among them that the owner has taken: the body offset of the next buffer it takes.
+    /// The body bytes that the owner has taken: the body offset of the next buffer it takes.
     package private(set) var takenByteCount: Int64 = 0
-    /// True when more body bytes came than `limitBody` allows; those up to the limit are kept.  The transfer fails,
+    /// True when more body bytes arrived than `limitBody` allows; those up to the limit are kept.  The transfer fails,
     /// unless it had finished before the limit was set.
     package private(set) var exceededLimit = false
-    /// True when more body bytes came than the head's length has, beside a transfer coding that libcurl believes instead;
-    /// those up to the length are kept, and the transfer fails.
+    /// True when more body bytes arrived than `Content-Length` announced, next to a transfer coding that libcurl uses
+    /// instead; those up to the length are kept, and the transfer fails.
     package private(set) var exceededLength = false
-    /// libcurl takes the response for whole, and its compressed stream has not ended.
+    /// libcurl reports a complete response, but its compressed stream has not ended.
     var isStreamCut = false
 
-    /// Where it tried to connect to, the first few; the proxy's where one is used, none on a connection that was idle.
+    /// The first few addresses it tried to connect to; the proxy's when one is used, none on a reused connection.
     package private(set) var triedAddresses: [SocketAddress] = []
 
     private var easy: EasyHandle?
@@ -41,29 +41,30 @@ package import Platform
     private(set) var recorder = HeadRecorder()
     private var parsedHead: ResponseHead?
     private(set) var bodyByteLimit = Int64.max
-    /// Nil for a body that is the file as it comes; decided at the first byte.
+    /// Nil for a body that is not decoded; decided at the first byte.
     private(set) var decoder: ContentDecoder?
     private var isDecoderChosen = false
     private(set) var abortion: Abortion?
-    /// How the body ends by its head, and how many of its bytes have come as they were sent.
+    /// How the head frames the body, and how many body bytes were received, counted as sent.
     private(set) var framing: BodyFraming?
     private var sentByteCount: Int64 = 0
-    /// What TLS has told of the connection; nothing for plain http.
+    /// What TLS reported about the connection; nothing for plain http.
     private(set) var tls = TLSRecords()
     private var finalMetrics: TransferMetrics?
     private weak var session: MultiSession?
-    /// True while it stands in the session's list of news.
+    /// True while it is in the session's list of news.
     var hasNews = false
 
     /// Prepares the request; nothing is sent before `MultiSession.add`.
     ///
-    /// Throws when a header field cannot be sent or there is no memory.
+    /// Throws when a header field cannot be sent or memory is short.
     ///
-    /// - Parameter cookies: go along where they belong, and take in what the response sets; nil: no cookies.
+    /// - Parameter cookies: sent where they apply, and updated from the response; nil: no cookies.
     package init(_ request: TransferRequest, cookies: CookieShare? = nil) throws(CurlError) {
         self.request = request
         easy = try EasyHandle.make(for: request, cookies: cookies)
-        // Safety: the handle is ours and dies before us, and the session holds us while the handle is in its multi.
+        // Safety: the handle is ours and is destroyed before us; the session keeps us alive while the handle is in its
+        // multi.
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe try self.easy?.setCallbacks(write: writeCallback, header: headerCallback, context: context)
         if request.url.scheme == .https { unsafe try self.easy?.setDebugCallback(debugCallback, context: context) }
@@ -72,19 +73,19 @@ package import Platform
 
     package var tag: Int { request.tag }
     package var isFinished: Bool { outcome != nil }
-    /// Whether the final response's head has come whole.
+    /// Whether the final response's head is complete.
     package var isHeadComplete: Bool { recorder.isComplete }
 
-    /// The final response's head once it has come whole; parsed when first asked for.
+    /// The final response's head once it is complete; parsed on first use.
     package var head: ResponseHead? {
         if parsedHead == nil { parsedHead = recorder.head() }
         return parsedHead
     }
 
-    /// What libcurl knows of the transfer by now, or knew at its end.
+    /// libcurl's numbers so far, or those at the end.
     package var metrics: TransferMetrics { finalMetrics ?? easy?.metrics() ?? TransferMetrics() }
 
-    /// The addresses that it used or tried to.
+    /// The addresses that it used or tried.
     package var peers: [SocketAddress] {
         if !triedAddresses.isEmpty { return triedAddresses }
         return [SocketAddress(numeric: metrics.primaryAddress, port: request.url.port)].compactMap(\.self)
@@ -92,25 +93,25 @@ package import Platform
 
     // MARK: Buffers
 
-    /// Adds an empty buffer for body bytes to come; its capacity is at least `maxPieceByteCount`.
+    /// Adds an empty buffer for body bytes; its capacity is at least `maxPieceByteCount`.
     package func give(_ buffer: IOBuffer) {
         precondition(buffer.capacity >= Self.maxPieceByteCount, "a body buffer is too small")
         buffers.give(buffer)
     }
 
-    /// Body bytes that wait in the buffers.
+    /// Body bytes in the buffers.
     package var bufferedByteCount: Int { buffers.byteCount }
     package var hasFullBuffers: Bool { !buffers.full.isEmpty }
 
-    /// Gives away the full buffers, in body order.
+    /// Removes and returns the full buffers, in body order.
     package func takeFullBuffers() -> [IOBuffer] {
         let taken = buffers.takeFull()
         takenByteCount += taken.reduce(0) { $0 + Int64($1.count) }
         return taken
     }
 
-    /// Gives away the buffer that is being filled, unless it is empty.  Its bytes follow those of the full ones: take
-    /// these first.
+    /// Removes and returns the buffer that is being filled, unless it is empty.  Its bytes follow those of the full
+    /// buffers: take those first.
     package func takeCurrentBuffer() -> IOBuffer? {
         precondition(!hasFullBuffers, "the full buffers come first")
         guard let taken = buffers.takeCurrent() else { return nil }
@@ -118,30 +119,30 @@ package import Platform
         return taken
     }
 
-    /// Whether the body bytes in the buffers begin with these.
+    /// Whether the buffered body bytes begin with these.
     package func bufferedBytesStart(with bytes: [UInt8]) -> Bool { buffers.starts(with: bytes) }
 
-    /// Drops so many body bytes from the front of the buffers, as if they had been taken.
+    /// Drops this many body bytes from the front of the buffers, as if they had been taken.
     package func dropBufferedBytes(_ byteCount: Int) {
         takenByteCount += Int64(buffers.dropFirst(byteCount))
     }
 
-    /// Gives the empty buffers back.
+    /// Returns the empty buffers.
     package func takeUnusedBuffers() -> [IOBuffer] { buffers.takeUnused() }
 
-    /// Lets a paused transfer go on; pieces may be recorded before it returns, and it may be paused again then.
+    /// Resumes a paused transfer; pieces may be recorded before it returns, and it may pause again.
     package func resumeReceiving() {
         guard isPaused else { return }
         isPaused = false
         guard let code = easy?.unpause(), code != CURLE_OK else { return }
-        // The pieces that libcurl kept for us are gone: the transfer must not go on without them.
+        // libcurl dropped the pieces it kept for us: the transfer must not continue without them.
         session?.finish(self, code)
     }
 
-    /// Sets how many body bytes may come, counted from the body's start; more break the transfer off.
+    /// Limits the body to this many bytes, counted from its start; more bytes abort the transfer.
     ///
-    /// Bytes beyond it that wait in the buffers already are dropped.  When exactly as many have come the transfer has
-    /// finished, be it that libcurl waits for another end.
+    /// Buffered bytes beyond the limit are dropped.  When exactly this many were received the transfer has finished,
+    /// even if libcurl still waits for the end.
     package func limitBody(to byteCount: Int64) {
         bodyByteLimit = byteCount
         finishIfWhole()
@@ -156,7 +157,7 @@ package import Platform
 
     // MARK: The session's side
 
-    /// Ends the transfer when all that its head or its limit promises has come.  Not from within a callback.
+    /// Ends the transfer when the length of its head or its limit is reached.  Must not be called within a callback.
     func finishIfWhole() {
         guard !isFinished, abortion == nil, isHeadComplete, !isPaused else { return }
         let isWhole = decoder == nil && receivedByteCount == bodyByteLimit || sentByteCount == framing?.byteCount
@@ -169,7 +170,7 @@ package import Platform
         self.session = session
     }
 
-    /// Takes the handle out and frees it; records the outcome unless the transfer was cancelled (no code).
+    /// Removes and frees the handle; records the outcome unless the transfer was cancelled (no code).
     func detach(from multi: borrowing MultiHandle, code: CURLcode?) {
         guard let easy = easy.take() else { return }
         multi.remove(easy)
@@ -193,7 +194,7 @@ package import Platform
             isDecoderChosen = true
             decoder = compression.map(ContentDecoder.init)
         }
-        // libcurl passes over a length that stands beside a transfer coding, be that `identity`.
+        // libcurl ignores a length next to a transfer coding, even `identity`.
         let promised = framing?.byteCount.map { max(0, $0 - sentByteCount) } ?? .max
         let piece = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: promised)))
         let result = if let decoder { unsafe receiveEncoded(piece, decoder) } else { unsafe receivePlain(piece) }
@@ -206,7 +207,7 @@ package import Platform
     }
 
     private func receivePlain(_ bytes: UnsafeRawBufferPointer) -> Int {
-        // 0 when a limit was set below what had come.
+        // 0 when the limit was set below what was already received.
         let allowed = max(0, bodyByteLimit - receivedByteCount)
         let kept = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: allowed)))
         noteNews()
@@ -259,7 +260,7 @@ package import Platform
         case .malformed(let field): abortion = .malformedHead(field)
         }
         if abortion != nil { return abortCode }
-        // What is malformed in it is the gate's to tell.
+        // The gate reports what is malformed.
         if recorder.isComplete && !wasComplete { framing = head.flatMap { try? BodyFraming($0) } }
         noteNews()
         return bytes.count

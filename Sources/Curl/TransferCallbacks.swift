@@ -1,9 +1,9 @@
 internal import CCurl
 
-// CURL_WRITEFUNC_ERROR: never a byte count, so it fails the transfer even for an empty piece.
+// CURL_WRITEFUNC_ERROR is never a byte count, so it fails the transfer even for an empty piece.
 let abortCode = Int(CURL_WRITEFUNC_ERROR)
 
-// File scope, never closures: C calls them, so they may carry no isolation.
+// File scope, not closures: C calls them, so they may carry no isolation.
 func writeCallback(
     _ data: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {

@@ -2,27 +2,27 @@ internal import CCurl
 package import Core
 internal import Platform
 
-/// What a failed transfer tells besides libcurl's code.
+/// Details of a failed transfer besides libcurl's code.
 package struct FailureContext: Sendable {
     /// `host:port`, for people.
     package var peer: String
-    /// True once a connection was ready to carry the request, its TLS included.
+    /// True when a connection was ready for the request, TLS included.
     package var wasConnected: Bool
-    /// True when the request went out on a connection that had served another before.
+    /// True when the request went out on a reused connection.
     package var wasReused: Bool
     /// True while the head of the response is still missing or incomplete.
     package var isHeadIncomplete: Bool
-    /// Header bytes that came, those of interim responses included.
+    /// Header bytes received, those of interim responses included.
     package var headerByteCount: Int
     /// The errno of the last failed connection attempt; 0 for none.
     package var errorNumber: Int
-    /// libcurl's own words; may quote what the server sent.
+    /// libcurl's error text; may quote what the server sent.
     package var errorText: String
-    /// A variable that names a proxy which is not to be used; nil when there is none.
+    /// A variable that names a proxy, when none is to be used; nil when there is none.
     package var ignoredProxyVariable: String?
-    /// What a proxy answered when it was asked for a tunnel; 0 or less for nothing.
+    /// The proxy's status for a CONNECT request; 0 or less for none.
     package var proxyStatus: Int
-    /// True when the connection that failed would have led to a proxy.
+    /// True when the failed connection was one to a proxy.
     package var isAtProxy: Bool
 
     package init(
@@ -53,14 +53,14 @@ package struct FailureContext: Sendable {
 extension FailureContext {
     fileprivate var hasNoDescriptor: Bool { Errno(code: Int32(clamping: errorNumber)).isDescriptorShortage }
 
-    /// libcurl has no code for a proxy whose scheme or syntax it does not know, only words.
+    /// libcurl reports an unknown proxy scheme or syntax only in its text.
     fileprivate var isProxyUnknown: Bool { errorText.hasPrefix("Unsupported proxy") }
 }
 
 extension DownloadFailure {
-    /// The failure that a CURLcode other than 0 stands for.
+    /// The failure for a CURLcode other than 0.
     ///
-    /// The message names the host and what happened; libcurl's own words are in it only for certificates and TLS.
+    /// The message names the host and what happened; it contains libcurl's text only for certificates and TLS.
     package init(curlCode: Int, context: FailureContext) {
         let peer = context.peer
         if context.proxyStatus > 0, !(200...299).contains(context.proxyStatus) {
@@ -84,7 +84,7 @@ extension DownloadFailure {
             case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED:
                 (.connect, "could not connect to \(peer)\(Self.reason(context.errorNumber))", true)
             case CURLE_OPERATION_TIMEDOUT where context.wasConnected:
-                (.stalled, "no data came from \(peer) for too long", true)
+                (.stalled, "no data arrived from \(peer) for too long", true)
             case CURLE_OPERATION_TIMEDOUT where context.isAtProxy:
                 (.timeout, "connecting to the proxy for \(peer) took too long", true)
             case CURLE_OPERATION_TIMEDOUT:
@@ -94,13 +94,13 @@ extension DownloadFailure {
             case CURLE_GOT_NOTHING:
                 (.incomplete, "\(peer) closed the connection without an answer", true)
             case CURLE_OUT_OF_MEMORY where context.isHeadIncomplete && context.wasConnected:
-                // 7.88 reports one header line that is too long as "out of memory".
+                // 7.88 reports a header line that is too long as "out of memory".
                 (.headersTooLarge, "the response header of \(peer) is too large", false)
             case CURLE_RECV_ERROR where context.isHeadIncomplete && HeadRecorder.isNearLimit(context.headerByteCount):
-                // 7.88 reports header lines that are too many as a receive error.
+                // 7.88 reports too many header lines as a receive error.
                 (.headersTooLarge, "the response header of \(peer) is too large", false)
             case CURLE_RECV_ERROR where context.errorText.hasSuffix("in chunked-encoding"):
-                // libcurl has no code for a broken chunk, only words.
+                // libcurl reports a broken chunk only in its text.
                 (.protocol, "\(peer) sent a body whose chunks are not valid HTTP", true)
             case CURLE_SSL_CONNECT_ERROR where TLSRefusal.isFinal(context.errorText),
                 CURLE_SEND_ERROR where context.headerByteCount == 0 && TLSRefusal.isAlert(context.errorText),
@@ -123,14 +123,14 @@ extension DownloadFailure {
                 (.unsupportedUrl, "the URL of \(peer) is malformed", false)
             case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING,
                 CURLE_HTTP_RETURNED_ERROR:
-                // On a connection that was used before it may be what was left over of another answer; libcurl has
-                // closed it, and a new one tells.
+                // On a reused connection the bytes may be left over from an earlier response; libcurl has closed it,
+                // and a new connection will show.
                 (
                     .protocol, "\(peer) answered with something that is not valid HTTP",
                     context.wasReused && context.isHeadIncomplete
                 )
             case CURLE_BAD_FUNCTION_ARGUMENT where context.wasConnected:
-                // 7.88 reports a header or trailer line that it cannot cut into a name and a value as that.
+                // 7.88 reports a header or trailer line without a name and a value with this code.
                 (
                     .protocol, "\(peer) sent a header line that is not valid HTTP",
                     context.wasReused || !context.isHeadIncomplete
@@ -142,7 +142,7 @@ extension DownloadFailure {
             case CURLE_OUT_OF_MEMORY:
                 (.internal, "there is not enough memory for the transfer from \(peer)", true)
             case CURLcode(rawValue: 100):
-                // CURLE_TOO_LARGE of 8.6 and later, for what 7.88 reports as above.
+                // CURLE_TOO_LARGE of 8.6 and later, for the two cases of 7.88 above.
                 (.headersTooLarge, "the response header of \(peer) is too large", false)
             default:
                 (.internal, "the transfer from \(peer) failed (libcurl error \(curlCode))", false)
@@ -157,8 +157,8 @@ extension DownloadFailure {
         let status = context.proxyStatus
         let message =
             status == 407
-            ? "the proxy for \(context.peer) asks for credentials that it was not given"
-            : "the proxy for \(context.peer) makes no connection to it (status \(status))"
+            ? "the proxy for \(context.peer) requires credentials"
+            : "the proxy for \(context.peer) refused the connection (status \(status))"
         let isRetryable = RetryPolicy.isTransient(status: status)
         self.init(.proxy, message, isRetryable: isRetryable, httpStatus: status, curlCode: curlCode)
     }
@@ -172,7 +172,7 @@ extension DownloadFailure {
         return ": \(Errno(code: code).message)"
     }
 
-    /// libcurl's words, one line of printable ASCII, cut at a length that fits a message.
+    /// libcurl's text as one line of printable ASCII, cut to fit a message.
     private static func quoted(_ text: String) -> String {
         let line = text.unicodeScalars.prefix(200).map { (0x20...0x7e).contains($0.value) ? Character($0) : "?" }
         return line.isEmpty ? "" : ": \(String(line))"

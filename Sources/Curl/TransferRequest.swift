@@ -1,28 +1,28 @@
 package import Core
 
-/// One GET request and how it is carried.
+/// One GET request and its connection options.
 package struct TransferRequest: Sendable {
     package var url: ParsedURL
     /// Sent as they are; an `Accept-Encoding` here replaces our `identity`.
     package var headerFields: [HeaderField]
-    /// What follows `bytes=` in a Range field, such as `100-199` or `100-`; nil asks for the whole.
+    /// The value after `bytes=` in a Range field, such as `100-199` or `100-`; nil requests the whole file.
     package var range: String?
-    /// For Basic authentication; the URL's own userinfo is not used unless it is put here.
+    /// For Basic authentication; the URL's own userinfo is not used automatically.
     package var userInfo: ParsedURL.UserInfo?
-    /// Goes through the proxy that `http_proxy` and the like name, as the curl tool does; else through none.
+    /// Uses the proxy from `http_proxy` and similar variables, as the curl tool does; otherwise no proxy.
     package var usesEnvironmentProxy: Bool
-    /// From the start until the connection is ready, TLS included.
+    /// The time limit from the start until the connection is ready, TLS included.
     package var connectTimeoutMilliseconds: Int64
-    /// Idle connections that have not been used for longer are not used again, in seconds; 0 takes none at all.
+    /// Idle connections are reused only if last used within this many seconds; 0 reuses none.
     package var maxIdleSeconds: Int
     /// How much libcurl reads from the socket at once, 1 KiB to 10 MiB; fixed for the whole transfer.
     package var receiveBufferByteCount: Int
-    /// What tells a compressed file from a compressed answer; the URL's own path unless more is known.
+    /// Helps to tell a compressed file from a compressed response; by default the URL's own path.
     package var codingEvidence: ContentCoding.Evidence
-    /// The owner's own mark, such as an index of its tables.
+    /// A mark for the owner, such as an index into its tables.
     package var tag: Int
 
-    /// libcurl's own choice.
+    /// libcurl's default.
     package static let maxIdleSecondsDefault = 118
 
     package init(
@@ -52,20 +52,20 @@ package struct TransferRequest: Sendable {
 
 /// How a transfer ended.
 package enum TransferOutcome: Equatable, Sendable {
-    /// The response came whole, as far as its framing can tell. Says nothing of its status.
+    /// The response is complete, as far as its framing shows. Says nothing of its status.
     case finished
-    /// It did not; what came before the failure is still in the buffers.
+    /// The transfer failed; the bytes received before are still in the buffers.
     case failed(DownloadFailure)
 }
 
-/// What libcurl knows of a transfer.
+/// libcurl's numbers about a transfer.
 ///
-/// Times are in microseconds since its start; 0 for what has not happened, -1 for what is unknown.
+/// Times are in microseconds since its start; 0 for what has not happened, -1 for unknown.
 package struct TransferMetrics: Equatable, Sendable {
     package var statusCode = 0
     /// 10, 11 or 20 as in `ResponseHead`; 0 before the response.
     package var httpVersion = 0
-    /// Connections that had to be made; 0 when an idle one was used.
+    /// New connections; 0 when an idle one was reused.
     package var newConnectionCount = 0
     /// The peer's address in text form, or empty.
     package var primaryAddress = ""

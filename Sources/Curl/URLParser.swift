@@ -5,14 +5,14 @@ internal import Core
 ///
 /// Isolation: any thread.
 package enum URLParser {
-    /// The longest URL taken, in bytes.
+    /// The longest accepted URL, in bytes.
     package static let maxByteCount = 8_192
 
-    /// Parses an absolute http or https URL; strips the fragment, splits the userinfo off, and turns a host beyond ASCII
-    /// into the form that DNS knows (UTS 46).
+    /// Parses an absolute http or https URL; removes the fragment, splits off the userinfo, and converts a non-ASCII
+    /// host to its DNS form (UTS 46).
     package static func parse(_ text: String) throws(URLError) -> ParsedURL {
         try checkLength(text)
-        // A blank would be encoded by libcurl, a control character refused without saying why.
+        // libcurl would encode a space, and would refuse a control character without a reason.
         if text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
             throw URLError(.illegalCharacter, "it contains a blank or a control character")
         }
@@ -22,8 +22,8 @@ package enum URLParser {
         return try handle.parsed()
     }
 
-    /// As `parse`, for a URL that is to be kept: also tells it without its userinfo, and that as it was given, nil where
-    /// it is absent or empty.
+    /// As `parse`, for a URL to be stored: also returns the URL without its userinfo, and the userinfo as given; nil
+    /// when it is absent or empty.
     package static func separate(
         _ text: String
     ) throws(URLError) -> (parsed: ParsedURL, url: String, userInfo: String?) {
@@ -33,7 +33,7 @@ package enum URLParser {
             if parsed.hasUserInfo { throw URLError(.badUserInfo, "the part before the @ is malformed") }
             return (parsed, text, nil)
         }
-        // Both readings must agree on what is host and what is not.
+        // Both parsers must agree on what is the host.
         let bare = try parse(parts.url)
         if bare.hasUserInfo || bare.absoluteString != parsed.absoluteString {
             throw URLError(.badUserInfo, "the part before the @ is malformed")
@@ -41,15 +41,15 @@ package enum URLParser {
         return (bare, parts.url, userInfo.isEmpty ? nil : userInfo)
     }
 
-    /// Name and password of what `separate` told.
+    /// Name and password in the userinfo that `separate` returned.
     package static func credentials(_ userInfo: String) -> ParsedURL.UserInfo? {
         (try? parse("http://\(userInfo)@h"))?.userInfo
     }
 
     /// Resolves a `Location` value against the URL that answered with it (RFC 3986, 5.2).
     ///
-    /// Blanks inside it are encoded, as servers send them; the fragment is stripped.  The empty reference that is left of
-    /// a mere fragment is the base itself.
+    /// Spaces in it are encoded, as servers send them; the fragment is removed.  An empty reference, as a fragment
+    /// alone leaves, is the base itself.
     package static func resolve(_ location: String, against base: ParsedURL) throws(URLError) -> ParsedURL {
         let bytes = location.utf8.drop { isBlank($0) }
         let trimmed = String(decoding: bytes.reversed().drop { isBlank($0) }.reversed(), as: UTF8.self)
@@ -75,7 +75,7 @@ package enum URLParser {
         if text.utf8.count > maxByteCount { throw URLError(.tooLong, "it is longer than \(maxByteCount) bytes") }
     }
 
-    /// libcurl takes one to three slashes and would read `http:///etc/x` as host `etc`: insist on two and a host.
+    /// libcurl accepts one to three slashes and would read `http:///etc/x` as host `etc`: require two and a host.
     private static func checkScheme(_ text: String) throws(URLError) {
         guard hasScheme(text), let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw URLError(.noScheme, "it does not begin with http:// or https://")
@@ -94,9 +94,9 @@ package enum URLParser {
         }
     }
 
-    /// True when a text begins as an absolute URL does: letter, letters or digits or `+-.`, colon (RFC 3986, 3.1).
+    /// True when a text begins like an absolute URL: letter, letters or digits or `+-.`, colon (RFC 3986, 3.1).
     ///
-    /// `host:8080/path` does too, and is then refused for its scheme; nothing tells the two apart.
+    /// `host:8080/path` does too and is refused for its scheme; the two cannot be told apart.
     private static func hasScheme(_ text: String) -> Bool {
         let bytes = text.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > bytes.startIndex else { return false }
@@ -106,7 +106,7 @@ package enum URLParser {
     }
 }
 
-/// One URL in libcurl's hands.
+/// One URL in libcurl's parser.
 @safe private struct URLHandle: ~Copyable {
     // Safety: freed once, in deinit; does not leave this type.
     private let raw: OpaquePointer
@@ -119,7 +119,7 @@ package enum URLParser {
 
     deinit { unsafe curl_url_cleanup(raw) }
 
-    /// Sets an absolute URL, or resolves a relative one against what is there; encodes bytes that are not ASCII.
+    /// Sets an absolute URL, or resolves a relative one against the current one; encodes non-ASCII bytes.
     borrowing func set(_ text: String) throws(URLError) {
         let flags = UInt32(CURLU_URLENCODE) | UInt32(CURLU_NON_SUPPORT_SCHEME)
         try check(unsafe curl_url_set(raw, CURLUPART_URL, text, flags))
@@ -129,7 +129,7 @@ package enum URLParser {
         guard let scheme = ParsedURL.Scheme(rawValue: try text(CURLUPART_SCHEME) ?? "") else {
             throw URLError(.unsupportedScheme, "only http and https are supported")
         }
-        // Newer versions tell of an empty query only when asked to; all of them leave its `?` out of the whole.
+        // Newer versions report an empty query only on request; all of them omit its `?` from the whole URL.
         let hasEmptyQuery = try text(CURLUPART_QUERY, flags: Self.getEmpty)?.isEmpty == true
         try useASCIIHost()
         guard let host = try text(CURLUPART_HOST), !host.isEmpty else { throw URLError(.noHost, "it has no host") }
@@ -155,21 +155,22 @@ package enum URLParser {
         )
     }
 
-    /// CURLU_GET_EMPTY, which 7.88 does not know and passes over.
+    /// CURLU_GET_EMPTY, which 7.88 ignores.
     private static let getEmpty: UInt32 = 1 << 14
 
-    /// One name for one host, however it is spelt: what is sent and compared is ASCII.
+    /// One ASCII name for one host, however it is spelled, for sending and comparing.
     private borrowing func useASCIIHost() throws(URLError) {
         guard let host = try text(CURLUPART_HOST), !host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
         guard let name = try? text(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE)), Self.isHostName(name) else {
             throw URLError(.badHost, "its host is no valid international name")
         }
         try check(unsafe curl_url_set(raw, CURLUPART_HOST, name, 0))
-        // Wide digits may have become those of an IPv4 address, which libcurl sees only in a whole URL.
+        // Wide digits may have become an IPv4 address, which libcurl recognises only in a whole URL.
         if let whole = try text(CURLUPART_URL) { try set(whole) }
     }
 
-    /// The mapping can bring forth delimiters, as one sign may stand for `a/c`, and lets labels be empty but for the last.
+    /// The mapping can produce delimiters, as one character may stand for `a/c`, and allows empty labels before the
+    /// last.
     private static func isHostName(_ text: String) -> Bool {
         let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._".utf8.contains($0) }

@@ -28,11 +28,11 @@ static inline bool ccurl_is_recent_enough(void) {
     return curl_version_info(CURLVERSION_NOW)->version_num >= CCURL_MINIMUM_VERSION;
 }
 static inline const char *_Nullable ccurl_version(void) { return curl_version_info(CURLVERSION_NOW)->version; }
-/* The file of certificate authorities that libcurl was built to read; NULL if there is none. */
+/* The file of certificate authorities that libcurl was built to read; NULL if none. */
 static inline const char *_Nullable ccurl_default_ca_file(void) { return curl_version_info(CURLVERSION_NOW)->cainfo; }
 
-/* A value of the wrong family is silent stack garbage, so the family is checked; no assert, which Swift's importer
-   would make fire in release builds too. */
+/* With a value of the wrong family libcurl would read stack garbage, so the family is checked. No assert: imported into
+   Swift, it would also fire in release builds. */
 #define CCURL_IS_FAMILY(option, low) ((unsigned)((option) - (low)) < 10000u)
 
 static inline CURLcode ccurl_easy_setopt_long(CURL *easy, CURLoption option, long value) {
@@ -52,7 +52,7 @@ static inline CURLcode ccurl_easy_setopt_headers(CURL *easy, struct curl_slist *
 static inline CURLcode ccurl_easy_setopt_error_buffer(CURL *easy, char *buffer) {
     return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, buffer);
 }
-/* The share must outlive the handle. Without lock functions: one thread has the share and all its handles. */
+/* The share must outlive the handle. No lock functions: one thread uses the share and all its handles. */
 static inline CURLcode ccurl_easy_setopt_share(CURL *easy, CURLSH *share) {
     return curl_easy_setopt(easy, CURLOPT_SHARE, share);
 }
@@ -67,9 +67,9 @@ static inline CURLcode ccurl_easy_setopt_open_socket(CURL *easy, ccurl_socket_fu
     CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open);
     return code ? code : curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
 }
-/* The address reaches beyond the struct sockaddr that it is declared as: addrlen bytes. */
+/* The address has addrlen bytes, more than the struct sockaddr in its declaration. */
 static inline const void *ccurl_address_bytes(struct curl_sockaddr *address) { return &address->addr; }
-/* What libcurl would do by itself, but for the flag. */
+/* As libcurl does by default, plus SOCK_CLOEXEC. */
 static inline curl_socket_t ccurl_open_socket(struct curl_sockaddr *address) {
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
@@ -84,7 +84,7 @@ static inline CURLcode ccurl_easy_setopt_callbacks(
     if (!code) code = curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
     return code;
 }
-/* Nothing is shown without CURLOPT_VERBOSE; with a function of ours nothing goes to stderr. */
+/* libcurl calls the function only with CURLOPT_VERBOSE; with a function set, nothing goes to stderr. */
 static inline CURLcode ccurl_easy_setopt_debug(CURL *easy, ccurl_debug_function debug, void *context) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, debug);
     if (!code) code = curl_easy_setopt(easy, CURLOPT_DEBUGDATA, context);
@@ -96,7 +96,7 @@ static inline void *_Nullable ccurl_easy_private(CURL *easy) {
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);
     return value;
 }
-/* -1 when libcurl does not know it or the family is wrong; the same below. */
+/* -1 when libcurl does not know the value or the family is wrong; also below. */
 static inline long ccurl_easy_getinfo_long(CURL *easy, CURLINFO info) {
     long value = -1;
     if ((info & CURLINFO_TYPEMASK) != CURLINFO_LONG) return -1;
@@ -107,7 +107,7 @@ static inline curl_off_t ccurl_easy_getinfo_offset(CURL *easy, CURLINFO info) {
     if ((info & CURLINFO_TYPEMASK) != CURLINFO_OFF_T) return -1;
     return curl_easy_getinfo(easy, info, &value) ? -1 : value;
 }
-/* The string is the handle's. */
+/* The handle owns the string. */
 static inline const char *_Nullable ccurl_easy_getinfo_string(CURL *easy, CURLINFO info) {
     char *value = NULL;
     if ((info & CURLINFO_TYPEMASK) != CURLINFO_STRING) return NULL;
@@ -132,9 +132,9 @@ static inline ccurl_message ccurl_multi_next_message(CURLM *multi) {
     if (!message || message->msg != CURLMSG_DONE) return (ccurl_message){false, NULL, CURLE_OK};
     return (ccurl_message){true, message->easy_handle, message->data.result};
 }
-/* Waits for libcurl's sockets or our descriptor; true when ours woke us. When libcurl cannot poll (out of memory or
-   of descriptors), waits for ours alone, shortly, so that the caller neither spins nor goes deaf. other_fd: one more
-   that ends the wait, or -1. */
+/* Waits for libcurl's sockets or wake_up_fd; true when wake_up_fd is readable. When libcurl cannot poll (out of memory
+   or of descriptors), waits at most 50 ms for wake_up_fd alone, so that the caller neither spins nor misses it.
+   other_fd: another descriptor that ends the wait, or -1. */
 static inline bool ccurl_multi_poll(CURLM *multi, int wake_up_fd, int other_fd, int timeout_ms) {
     struct curl_waitfd extra[2] = {
         {.fd = wake_up_fd, .events = CURL_WAIT_POLLIN, .revents = 0},
