@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// Says that an answer is no longer wanted.  Isolation: any thread.
+/// Cancels a job whose result is no longer needed.  Isolation: any thread.
 package final class CancellationFlag: Sendable {
     private let value = Atomic<Bool>(false)
 
     package init() {}
 
-    /// Asks for an end, which comes soon but not at once; may be said again.
+    /// Asks the job to end; it ends soon but not at once. May be called again.
     package func cancel() { value.store(true, ordering: .releasing) }
 
     /// True once `cancel` has been called.

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Platform
 
 extension DestinationStatus {
-    /// Looks at a destination; a directory that is missing is an answer, one that may not be searched an error.
+    /// Inspects a destination. A missing directory is a result; one that cannot be searched is an error.
     init(
         directory path: String, name: String?, partialName: String?, createsDirectories: Bool = false,
         in scope: PathScope
@@ -60,7 +60,7 @@ extension DestinationStatus {
 }
 
 extension Occupant {
-    /// What stands at a path, itself and not where it leads.
+    /// What is at a path; a symbolic link is not followed.
     init(at file: FilePlace) throws(FileError) {
         do throws(Errno) {
             let status = try FileStatus(file.place)
@@ -84,7 +84,7 @@ extension Occupant {
 }
 
 extension FileError {
-    /// A failed look at a path; of one that is too long it is said what the limit is.
+    /// A failed inspection of a path; for a path that is too long, with the limit.
     fileprivate init(inspecting path: String, errno: Errno) {
         self.init(.inspect, path, errno: errno)
         guard errno == .nameTooLong else { return }
@@ -92,7 +92,7 @@ extension FileError {
             reason = .tooLong(.path, maximum: pathByteLimit - 1)
             return
         }
-        // Names that are too long cannot be there: the limit is that of what is.
+        // A name that is too long cannot exist: use the limit of the nearest existing directory.
         var directory = path.parentDirectory
         while directory != "/", nameByteLimit(in: directory) == nil { directory = directory.parentDirectory }
         if let limit = nameByteLimit(in: directory) { reason = .tooLong(.name, maximum: limit) }

@@ -1,7 +1,7 @@
 internal import CCrypto
 internal import Core
 
-/// A digest being made.  Isolation: one thread at a time.  C: EVP_DigestInit_ex(3)
+/// A digest in progress.  Isolation: one thread at a time.  C: EVP_DigestInit_ex(3)
 @safe struct Digest: ~Copyable {
     private let context: OpaquePointer
 
@@ -20,7 +20,7 @@ internal import Core
 
     deinit { unsafe ccrypto_digest_free(context) }
 
-    /// Takes the first `count` bytes in; false when libcrypto fails.
+    /// Adds the first `count` bytes; false when libcrypto fails.
     borrowing func update(_ bytes: [UInt8], count: Int) -> Bool {
         // Safety: the array outlives the call, and the count is clamped to it.
         unsafe bytes.withUnsafeBytes { buffer in
@@ -47,7 +47,7 @@ internal import Core
     }
 }
 
-/// The SHA-256 of bytes that are in memory, in lower-case hexadecimal; nil when libcrypto fails.  Isolation: any thread.
+/// The SHA-256 of bytes in memory, in lower-case hexadecimal; nil when libcrypto fails.  Isolation: any thread.
 package func sha256(_ bytes: [UInt8]) -> String? {
     guard let digest = Digest(.sha256), digest.update(bytes, count: bytes.count) else { return nil }
     return digest.hexadecimal()
@@ -55,7 +55,7 @@ package func sha256(_ bytes: [UInt8]) -> String? {
 
 /// The HMAC-SHA-256 of a message (RFC 2104), in lower-case hexadecimal; nil when libcrypto fails.  Isolation: any thread.
 ///
-/// - Parameter key: at most 64 bytes, the digest's block.
+/// - Parameter key: at most 64 bytes, the block size of the digest.
 package func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> String? {
     let block = key.prefix(64) + [UInt8](repeating: 0, count: max(0, 64 - key.count))
     guard let inner = digest(block.map { $0 ^ 0x36 } + message)?.bytes() else { return nil }

@@ -2,7 +2,7 @@ internal import Core
 internal import Glibc
 internal import Platform
 
-/// What stands at a destination; nil when that is no plain file.
+/// The file at a destination; nil when it is missing or not a regular file.
 func examineFile(_ path: String, in scope: PathScope) throws(FileError) -> ExaminedFile? {
     do throws(FileError) {
         let file = try scope.file(path, for: .inspect)
@@ -14,11 +14,11 @@ func examineFile(_ path: String, in scope: PathScope) throws(FileError) -> Exami
     }
 }
 
-/// Opens what was examined for reading; nil when another file stands there now.
+/// Opens an examined file for reading; nil when another file is there now.
 func openExamined(_ path: String, _ examined: ExaminedFile, in scope: PathScope) throws(FileError) -> OpenFile? {
     let file = try scope.file(path, for: .open)
     return try attempt(.open, path) { () throws(Errno) -> OpenFile? in
-        // O_NONBLOCK, so that a FIFO put there since does not hold us for ever.
+        // O_NONBLOCK: a FIFO that has replaced the file must not block us.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
         let descriptor = try FileDescriptor(open: file.place, flags: flags)
         guard try ExaminedFile(descriptor.status()) == examined else { return nil }

@@ -1,6 +1,6 @@
 package import Platform
 
-/// Renaming that never replaces, on file systems with and without a call for it.
+/// A rename that never replaces a file, with a fallback for file systems without renameat2(2).
 package struct ExclusiveRename: Sendable {
     package typealias Step = @Sendable (_ old: Place, _ new: Place) throws(Errno) -> Void
     private let rename: Step
@@ -26,14 +26,15 @@ package struct ExclusiveRename: Sendable {
         } catch {
             if !Self.isUnsupported(error) { throw error }
         }
-        // NFS and older FUSE. A crash between the two calls leaves both names, which publishing again mends.
+        // NFS and older FUSE. A crash between the two calls leaves both names; the next publish fixes that.
         do throws(Errno) {
             try link(old, new)
             return try removeFile(old)
         } catch {
             if !Self.isUnsupported(error) { throw error }
         }
-        // Neither: object stores behind FUSE. Only here may a name that appears between the two calls be lost.
+        // Neither call works: object stores behind FUSE. Only here, a file that appears between the two calls may be
+        // lost.
         do throws(Errno) {
             _ = try FileStatus(new)
         } catch {

@@ -2,25 +2,25 @@ package import Core
 internal import Glibc
 package import Platform
 
-/// What a file worker could not do, with which path, and why.
+/// A failed operation of a file worker: which operation, which path, and why.
 package struct FileError: Error, Equatable, Sendable {
-    /// What was attempted; the raw value completes "cannot …".
+    /// The operation; the raw value completes "cannot …".
     package enum Operation: String, Sendable, CaseIterable {
-        case inspect = "look at"
+        case inspect = "check"
         case create = "create"
-        case reserve = "reserve room for"
+        case reserve = "reserve space for"
         case open = "open"
         case write = "write to"
         case synchronize = "flush to disk"
         case synchronizeDirectory = "flush to disk the directory"
         case digest = "compute the digest of"
         case publish = "move into place"
-        case lookUp = "look for"
+        case lookUp = "find"
         case lock = "lock"
-        case move = "take over"
+        case move
         case remove = "remove"
         case truncate = "shorten"
-        case verify = "go on with"
+        case verify = "continue with"
         case read = "read"
         case close = "close"
     }
@@ -32,22 +32,22 @@ package struct FileError: Error, Equatable, Sendable {
 
     package enum Reason: Equatable, Sendable {
         case system(Errno)
-        /// The path as a whole, or a name in it, has more bytes than the system takes.
+        /// The whole path, or a name in it, has more bytes than the system allows.
         case tooLong(Part, maximum: Int)
-        /// Something else than the file we made stands at its name, or it is a link, or it has a second name.
+        /// The name is that of another file, the file is a link, or it has a second name.
         case replaced
         /// Another process, or another state directory, has the partial open.
         case inUse
-        /// It lies in none of the directories that files may lie in, or a link leads out of them.
+        /// The path is outside the allowed directories, or a link leads out of them.
         case outsideRoots
-        /// Somebody else has changed a file that is open here.
+        /// Another program has changed the file while it was open here.
         case altered
-        /// The name is taken, or for numbered names all of them are.
+        /// The name is taken; for numbered names, all of them are.
         case exists
         case canceled
         /// The workers have been stopped.
         case stopped
-        /// libcrypto has no such digest or its configuration forbids it.
+        /// libcrypto does not have the digest, or its configuration forbids it.
         case digestUnavailable
         /// A worker has answered with something else than the job asks for: a defect of ours.
         case wrongAnswer
@@ -67,7 +67,7 @@ package struct FileError: Error, Equatable, Sendable {
         self.init(operation, path, errno == .exists ? .exists : .system(errno))
     }
 
-    /// The system's error number, where the system said one.
+    /// The system's error number, if there is one.
     package var errno: Errno? {
         switch reason {
         case .system(let errno): errno
@@ -76,9 +76,9 @@ package struct FileError: Error, Equatable, Sendable {
         }
     }
 
-    /// The failure that a download's record keeps.
+    /// The failure in the download's record.
     ///
-    /// Retryable only where waiting may help: room may be freed, descriptors given back, a server come back.
+    /// Retryable only where waiting may help: space or descriptors may become free, a server may return.
     package var downloadFailure: DownloadFailure {
         let (kind, isRetryable, text) = classification
         return DownloadFailure(
@@ -92,15 +92,15 @@ package struct FileError: Error, Equatable, Sendable {
     private var classification: (FailureKind, isRetryable: Bool, text: String) {
         switch reason {
         case .system(let errno) where operation == .synchronize && errno.isDescriptorShortage:
-            // A flush needs no descriptor: what it says is of the disk, and no flush after it proves anything.
+            // A flush needs no descriptor, so the error is the disk's, and a later flush proves nothing.
             (.io, false, errno.message)
         case .system(let errno): (Self.kind(of: errno), Self.passesWithTime(errno), errno.message)
         case .tooLong(let part, let maximum):
             (.io, false, "the \(part.rawValue) is longer than \(maximum) bytes")
-        case .replaced: (.partialReplaced, false, "another file stands there, or it has been removed")
-        case .altered: (.partialReplaced, true, "somebody else has changed it while it was open")
+        case .replaced: (.partialReplaced, false, "it was removed or replaced by another file")
+        case .altered: (.partialReplaced, true, "another program changed it while it was open")
         case .inUse: (.partialInUse, true, "another process has it open")
-        case .outsideRoots: (.permissionDenied, false, "it lies outside of the directories that --root allows")
+        case .outsideRoots: (.permissionDenied, false, "it is outside the directories that --root allows")
         case .exists: (.destinationConflict, false, "the name is taken")
         case .canceled: (.internal, true, "canceled")
         case .stopped: (.internal, true, "the service is ending")
@@ -128,7 +128,7 @@ package struct FileError: Error, Equatable, Sendable {
     }
 }
 
-/// Runs system calls and says of what fails which operation on which path it was.
+/// Runs system calls; a failure becomes an error with this operation and path.
 func attempt<Value: ~Copyable>(
     _ operation: FileError.Operation,
     _ path: String,

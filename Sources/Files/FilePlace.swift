@@ -2,17 +2,17 @@ internal import Core
 internal import Glibc
 internal import Platform
 
-/// Where system calls find a file, and what messages call it.
+/// A file for system calls, and its path for messages.
 struct FilePlace {
     let place: Platform.Place
     let path: String
 }
 
-/// Where system calls find a directory, and what messages call it.
+/// A directory for system calls, and its path for messages.
 struct FileDirectory {
     let place: Platform.Place
     let path: String
-    /// Held open where files may not lie anywhere.
+    /// Kept open when `--root` limits the paths.
     fileprivate let opened: Directory?
 
     /// The place of a name in it.
@@ -26,18 +26,18 @@ struct FileDirectory {
     }
 }
 
-/// How paths lead to files: by the system's own ways, or, where roots are named, by descriptors that no link leads out of.
+/// Resolves paths: by the system or, with `--root`, by descriptors that no link leads out of.
 ///
-/// A path is looked up anew for every operation: what a directory was before says nothing.
+/// A path is resolved again for every operation, because a directory may have been replaced.
 extension PathScope {
-    /// The directory that a path names; `.outsideRoots` when it lies outside, `.noEntry` when it is not there.
+    /// The directory at a path; `.outsideRoots` when it is outside the roots, `.noEntry` when it does not exist.
     func directory(_ path: String, for operation: FileError.Operation) throws(FileError) -> FileDirectory {
         if isAnywhere { return FileDirectory(place: Place(path: path), path: path, opened: nil) }
         let opened = try open(path, for: operation)
         return FileDirectory(place: Place(directory: opened, name: "."), path: path, opened: opened)
     }
 
-    /// The place of a file that a path names, whose directory must be there where roots are named.
+    /// The place of the file at a path; with `--root`, its directory must exist.
     func file(_ path: String, for operation: FileError.Operation) throws(FileError) -> FilePlace {
         if isAnywhere { return FilePlace(place: Place(path: path), path: path) }
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else {
@@ -48,15 +48,15 @@ extension PathScope {
         do throws(FileError) {
             found = try directory(path.parentDirectory, for: operation).file(name, for: operation)
         } catch {
-            // The file is what the message is about.
+            // The message must name the file.
             throw FileError(operation, path, error.reason)
         }
         return FilePlace(place: found.place, path: path)
     }
 
-    /// True when a directory lies outside, or a link leads out on the way to it; throws when that cannot be told now.
+    /// True when a directory is outside the roots, or a link leads out of them; throws when that cannot be decided now.
     ///
-    /// A link that leads out is met before whatever is missing, or may not be searched, behind it.
+    /// A link that leads out is found before anything missing or unsearchable behind it.
     func leadsOut(_ path: String) throws(FileError) -> Bool {
         do throws(FileError) {
             _ = try directory(path, for: .inspect)
@@ -68,8 +68,8 @@ extension PathScope {
         }
     }
 
-    /// Makes what is missing of a directory's path, each directory on the disk before the next; what stands in the way of
-    /// one is left for who looks at the directory to tell.
+    /// Creates the missing directories of a path, each durable before the next. If something else is in the way,
+    /// inspecting the directory will report it.
     func makeDirectories(_ path: String) throws(FileError) {
         do throws(FileError) {
             let found = try directory(path, for: .create).place
@@ -99,7 +99,7 @@ extension PathScope {
 }
 
 extension String {
-    /// The path of a name in the directory that this path names.
+    /// The path of a name in this directory.
     func appendingComponent(_ name: String) -> String {
         utf8.last == UInt8(ascii: "/") ? self + name : self + "/" + name
     }

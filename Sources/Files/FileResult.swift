@@ -1,10 +1,10 @@
 package import Platform
 
-/// The answer to one job.
+/// The result of one job.
 package struct FileResult: Sendable {
     package var ticket: UInt64
     package var outcome: FileOutcome
-    /// The buffer that came with a `write` or `writeSmall`, whatever became of it; nil for all other jobs.
+    /// The buffer of a `write` or `writeSmall`, also after a failure; nil for all other jobs.
     package var buffer: IOBuffer?
 
     init(ticket: UInt64, outcome: FileOutcome, buffer: IOBuffer? = nil) {
@@ -14,20 +14,20 @@ package struct FileResult: Sendable {
     }
 }
 
-/// What became of a job.
+/// The outcome of a job.
 package enum FileOutcome: Sendable {
     case inspected(DestinationStatus)
-    /// One that is missing, or cannot be opened, is not among them.
+    /// Directories that are missing or cannot be opened are left out.
     case located(outside: Set<String>)
     case opened(OpenedPartial)
     case named
     case reserved
-    /// The data is with the kernel; `markError` says why the mark is not.
+    /// The data is handed to the kernel; `markError` says why the mark was not written.
     case written(markError: Errno?)
     case marked
     case synchronized
     case digested(FileDigest)
-    /// Nil when there is no plain file.
+    /// Nil when there is no regular file.
     case examined(ExaminedFile?)
     case published(PublishedFile)
     case notPublished
@@ -35,13 +35,13 @@ package enum FileOutcome: Sendable {
     case truncated
     case read([UInt8])
     case described(PartialDescription)
-    /// The partial's name from now on.
+    /// The partial's new path.
     case moved(path: String)
     case closed
     case failed(FileError)
 }
 
-/// What stands at a name, no link followed.
+/// What is at a name; links are not followed.
 package enum Occupant: Equatable, Sendable {
     case nothing
     case regular(FileIdentity, byteCount: Int64)
@@ -50,7 +50,7 @@ package enum Occupant: Equatable, Sendable {
     case other
 }
 
-/// A destination as it was at one moment.
+/// A destination at one moment.
 package struct DestinationStatus: Equatable, Sendable {
     package enum Directory: Equatable, Sendable {
         case missing
@@ -58,13 +58,13 @@ package struct DestinationStatus: Equatable, Sendable {
         case present(VolumeID)
     }
     package var directory: Directory
-    /// False also when there is no such directory.
+    /// False also when the directory does not exist.
     package var isWritable: Bool
-    /// The file system takes no changes, whoever asks.
+    /// The file system is read-only for everyone.
     package var isReadOnly: Bool
-    /// What this process may still write there; nil when unknown.
+    /// The space this process may still use there; nil when unknown.
     package var availableByteCount: Int64?
-    /// What a new file may take of that, the volume's floor left free; nil when unknown.
+    /// The part of it a new file may use, without the volume's floor; nil when unknown.
     package var spareByteCount: Int64?
     package var atName: Occupant
     package var atPartialName: Occupant
@@ -88,31 +88,31 @@ package struct DestinationStatus: Equatable, Sendable {
     }
 }
 
-/// A partial that is open for writing.
+/// A partial opened for writing.
 package struct OpenedPartial: Sendable {
     package var file: OpenFile
     /// The file's length, which says nothing about progress.
     package var byteCount: Int64
-    /// A write-back error from before it was opened: then only what was durable may be trusted.
+    /// A write-back error from before it was opened: then only durable bytes may be trusted.
     package var pendingError: Errno?
-    /// Where the first hole is, or the end of the file; nil where the file system does not say.
+    /// The offset of the first hole, or the end of the file; nil when the file system does not report holes.
     package var writtenEnd: Int64?
 }
 
-/// What tells a partial from others that stood, or will stand, at its name.
+/// Tells a partial from earlier or later files with the same name.
 package struct PartialDescription: Equatable, Sendable {
     package var byteCount: Int64
-    /// When it was made; nil where the file system does not keep that.
+    /// When it was created; nil when the file system does not store that.
     package var birthNanoseconds: Int64?
 }
 
-/// A plain file as it stood at its name: what tells whether it is still the same one.
+/// A regular file at its name, with what tells whether it is still the same file.
 package struct ExaminedFile: Equatable, Sendable {
     package var identity: FileIdentity
     package var byteCount: Int64
-    /// When its bytes changed last, in nanoseconds since 1970.
+    /// When its bytes last changed, in nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
-    /// Of its bytes, if it was asked for; nil also for a file that changed while it was read.
+    /// The digest, if requested; nil also for a file that changed while it was read.
     package var digest: FileDigest?
 
     package init(identity: FileIdentity, byteCount: Int64, modifiedNanoseconds: Int64, digest: FileDigest? = nil) {
@@ -123,11 +123,11 @@ package struct ExaminedFile: Equatable, Sendable {
     }
 }
 
-/// The digest of a file's bytes as they were read back.
+/// The digest of a file's bytes, read back from the file.
 package struct FileDigest: Equatable, Sendable {
     /// Lower case.
     package var hexadecimal: String
-    /// How many bytes went into it.
+    /// How many bytes were digested.
     package var byteCount: Int64
 
     package init(hexadecimal: String, byteCount: Int64) {
@@ -147,10 +147,10 @@ package struct PublishedFile: Equatable, Sendable {
     }
 }
 
-/// What became of a name that was to be removed.
+/// The result of a removal.
 package enum Removal: Equatable, Sendable {
     case removed
     case wasAbsent
-    /// Something else stands there; it was left alone.
+    /// Another file has that name; it was not touched.
     case stranger
 }

@@ -1,19 +1,19 @@
 package import Core
 package import Platform
 
-/// The threads that touch data files.  Isolation: one thread submits and stops; results may be taken by any.
+/// The threads that touch data files.  Isolation: one thread submits and stops; any thread may take results.
 ///
-/// Each volume has a write lane and a sync lane, so that a slow disk delays nobody else's files and a flush delays no
-/// write. Besides there are path lanes, for whatever may hang before a volume is known (another one when all that there
-/// are hang), and a hash lane. A lane works
-/// in order; nothing orders two lanes but the caller, who submits the next step when the result of the last is there.
+/// Each volume has a write lane and a sync lane, so that a slow disk delays only its own files and a flush delays no
+/// write. There are also path lanes, for operations that may hang before the volume is known (another one is added when
+/// all hang), and a hash lane. A lane works in order. Between lanes there is no order: the caller submits the next step
+/// when it has the result of the last.
 package final class FileWorkers: Sendable {
-    /// Volumes with lanes of their own; further ones share these.
+    /// The most volumes with lanes of their own; further volumes share these lanes.
     package static let volumeLimit = 16
     /// The most that one `read` job may ask for.
     package static let readLimitByteCount: Int64 = 65_536
 
-    /// Path lanes at most: so many disks may hang before looks at others wait for them.
+    /// The most path lanes: with more hanging disks, other inspections have to wait.
     package static let pathLaneLimit = 16
 
     private struct PathLane {
@@ -36,9 +36,9 @@ package final class FileWorkers: Sendable {
     private let scope: PathScope
     private let stopping = CancellationFlag()
 
-    /// Starts a path lane; the others start when they are first needed.
+    /// Starts a path lane; the others start when first needed.
     ///
-    /// - Parameter scope: where files may lie; what lies elsewhere, or is led there by a link, is `.outsideRoots`.
+    /// - Parameter scope: the allowed directories; a path outside, or led outside by a link, is `.outsideRoots`.
     package init(results: Mailbox<FileResult>, scope: PathScope = .anywhere) throws(Errno) {
         self.results = results
         self.scope = scope
@@ -53,7 +53,7 @@ package final class FileWorkers: Sendable {
         return lane
     }
 
-    /// A lane that gets on, made anew if none does.
+    /// A path lane that is not stuck; a new one if all are.
     private func pathLane() throws(Errno) -> Lane<PathWorker> {
         let paths = state.withLock { $0.paths }
         if let free = paths.first(where: { !$0.progress.isStuck }) { return free.lane }
@@ -61,10 +61,10 @@ package final class FileWorkers: Sendable {
         return paths[paths.count - 1].lane
     }
 
-    /// Queues a job; never waits. Its one result comes through the mailbox, failure included.
+    /// Queues a job; never blocks. Its one result, also a failure, arrives in the mailbox.
     ///
-    /// - Parameter volume: where a path lies, for jobs that have but a path (`createPartial`, `openPartial`,
-    ///   `writeSmall`); nil sends them to the path lane. Others find their volume by their file.
+    /// - Parameter volume: the volume of the path, for jobs that have only a path (`createPartial`, `openPartial`,
+    ///   `writeSmall`); nil sends them to a path lane. Other jobs find their volume by their file.
     package func submit(_ job: FileJob, ticket: UInt64, volume: VolumeID? = nil) {
         let ticketed = TicketedJob(job: job, ticket: ticket, scope: scope)
         if state.withLock({ $0.isStopped }) {
@@ -73,13 +73,13 @@ package final class FileWorkers: Sendable {
         do throws(Errno) {
             try route(ticketed, volume)
         } catch {
-            // No lane could be made: descriptors or threads have run out.
+            // No lane could be created: out of descriptors or threads.
             refuse(ticketed, .system(error))
         }
     }
 
-    /// Works off what is queued and ends the threads; running digests are given up. Blocks for as long as that takes,
-    /// which on a slow disk is long. What is submitted afterwards fails with `.stopped`.
+    /// Finishes the queued jobs and ends the threads; running digests are cancelled. Blocks until then, which may take
+    /// long on a slow disk. Later jobs fail with `.stopped`.
     package func stop() {
         let stopped = state.withLock { state -> State? in
             if state.isStopped { return nil }
@@ -91,7 +91,7 @@ package final class FileWorkers: Sendable {
         stopping.cancel()
         for path in stopped.paths { path.lane.finish() }
         stopped.hash?.finish()
-        // Write lanes hand on to sync lanes, so these end last.
+        // Write lanes submit to sync lanes, so those end last.
         for volume in stopped.volumes { volume.write.finish() }
         for volume in stopped.volumes { volume.sync.finish() }
     }
@@ -103,7 +103,7 @@ package final class FileWorkers: Sendable {
         case .createPartial, .writeSmall:
             if let volume { try lanes(of: volume).write.submit(job) } else { try pathLane().submit(job) }
         case .openPartial:
-            // It flushes, so it must not hold up writes.
+            // It flushes, so it must not delay writes.
             if let volume { try lanes(of: volume).sync.submit(.job(job)) } else { try pathLane().submit(job) }
         case .name(let file, _), .reserve(let file, _), .write(let file, _, _, _), .mark(let file, _),
             .truncate(let file, _, _), .read(let file, _), .close(let file), .movePartial(let file, _):
@@ -127,7 +127,7 @@ package final class FileWorkers: Sendable {
     private func lanes(of id: VolumeID) throws(Errno) -> Volume {
         let found = state.withLock { state -> Volume? in
             if let known = state.volumes.first(where: { $0.id == id }) { return known }
-            // Lanes are never given up, so from here on this choice is always the same.
+            // Lanes are never removed, so this choice stays the same.
             if state.volumes.count < Self.volumeLimit { return nil }
             return state.volumes[Int(id.device % UInt64(Self.volumeLimit))]
         }
@@ -163,7 +163,7 @@ package final class FileWorkers: Sendable {
 }
 
 extension FileJob {
-    /// What an error about the job as a whole says.
+    /// The operation and path for an error of the whole job.
     var subject: (FileError.Operation, path: String) {
         switch self {
         case .inspect(let directory, _, _, _): (.inspect, directory)

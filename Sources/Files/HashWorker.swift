@@ -1,9 +1,9 @@
 internal import Core
 internal import Platform
 
-/// The hash lane: reads files back and digests them, one at a time.
+/// The hash lane: reads files and computes their digests, one at a time.
 struct HashWorker: LaneWorker {
-    /// How much is read between two looks at the flags.
+    /// How much is read between two checks of the flags.
     static let sliceByteCount = 1 << 20
 
     let results: Mailbox<FileResult>
@@ -32,7 +32,7 @@ struct HashWorker: LaneWorker {
         }
         var found = before
         let made = try digest(file, algorithm, cancellation)
-        // Bytes that changed meanwhile have no digest.
+        // A file that changed while it was read has no digest.
         if try examineFile(path, in: scope) == before { found.digest = made }
         return found
     }

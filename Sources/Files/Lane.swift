@@ -1,20 +1,20 @@
 internal import Platform
 
-/// Work that one thread does, in batches of all that waits.
+/// Work for one thread, in batches of all pending jobs.
 protocol LaneWorker: SendableMetatype {
     associatedtype Job: Sendable
     mutating func perform(_ jobs: [Job])
 }
 
-/// A thread that works off a queue in order.
+/// A thread that works through a queue in order.
 ///
-/// The queue needs no limit of its own: a job holds a buffer from the engine's bounded pool or stands for one step of
-/// one of its bounded active downloads.
+/// The queue needs no limit: each job either has a buffer from the engine's bounded pool or is one step of one of its
+/// active downloads, which are bounded too.
 final class Lane<Worker: LaneWorker>: Sendable {
     private let mailbox: Mailbox<Worker.Job>
     private let thread: Thread
 
-    /// - Parameter makeWorker: called on the new thread, which the worker never leaves.
+    /// - Parameter makeWorker: called on the new thread; the worker stays on it.
     init(name: String, _ makeWorker: @escaping @Sendable () -> Worker) throws(Errno) {
         let mailbox = try Mailbox<Worker.Job>()
         thread = try Thread(name: name) {
@@ -30,7 +30,7 @@ final class Lane<Worker: LaneWorker>: Sendable {
         mailbox.send(job)
     }
 
-    /// Works off what is queued, then ends the thread.
+    /// Finishes the queued jobs, then ends the thread.
     func finish() {
         mailbox.close()
         thread.join()

@@ -2,12 +2,12 @@ internal import Core
 internal import Glibc
 internal import Platform
 
-/// Makes the file of a partial, for reading and writing by us alone.
+/// Creates the file of a partial, which only we can read and write.
 ///
-/// Where that is known to work it has no name at first: a process that is killed before the record knows of the file
-/// leaves nothing behind. Elsewhere it has its name at once, and what such a kill leaves is an empty file.
+/// Where this is known to work the file has no name at first: a process that is killed before the record is committed
+/// leaves nothing behind. Elsewhere it has its name at once, and such a kill leaves an empty file.
 ///
-/// - Parameter replacesOrphan: the record was made by an earlier process, which may have left one.
+/// - Parameter replacesOrphan: the record was created by an earlier process, which may have left such a file.
 func makeFile(_ path: String, replacesOrphan: Bool, in scope: PathScope) throws(FileError) -> OpenFile {
     let file = try scope.file(path, for: .create)
     if replacesOrphan { try attempt(.create, path) { () throws(Errno) in try removeOrphan(file.place) } }
@@ -15,9 +15,10 @@ func makeFile(_ path: String, replacesOrphan: Bool, in scope: PathScope) throws(
     return try makeNamedFile(file, scope)
 }
 
-/// A file that is still to get its name; nil where the file system cannot, or where it is better not to rely on it.
+/// A file without a name; nil when the file system cannot create one or is not known to do it reliably.
 private func makeUnnamedFile(_ file: FilePlace, _ scope: PathScope) throws(FileError) -> OpenFile? {
-    // The name is given later: that it is taken is told now. Any other trouble with it the usual way will tell.
+    // A taken name is reported now, although the file is named later. Other problems show when the file is created with
+    // a name.
     guard let occupant = try? Occupant(at: file) else { return nil }
     if occupant != .nothing { throw FileError(.create, file.path, .exists) }
     guard isProcessDirectoryThere else { return nil }
@@ -30,10 +31,11 @@ private func makeUnnamedFile(_ file: FilePlace, _ scope: PathScope) throws(FileE
     }
 }
 
-/// Names are given by way of it.
+/// Needed to give an unnamed file its name.
 private let isProcessDirectoryThere = (try? FileStatus(path: "/proc/self/fd")) != nil
 
-/// File systems that make unnamed files, name them later, and flush the name with the file's next data.
+/// File systems that support unnamed files, can name them later, and flush the name with the next flush of the file's
+/// data.
 private func isTrustedWithUnnamedFiles(_ magic: Int64?) -> Bool {
     switch magic {
     case 0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010: true  // ext4, XFS, Btrfs, F2FS
@@ -48,13 +50,14 @@ private func makeNamedFile(_ file: FilePlace, _ scope: PathScope) throws(FileErr
         for _ in 0..<8 {
             let descriptor = try FileDescriptor(open: file.place, flags: flags, mode: 0o600)
             do throws(Errno) {
-                // The lock tells others that it is no orphan. One of them may have taken it for one before it was ours.
+                // The lock shows other processes that this is no orphan. One may have taken it for an orphan before we
+                // locked it.
                 let isLocked = try lockAlone(descriptor)
                 let identity = try descriptor.status().identity
                 guard isLocked, let named = try? FileStatus(file.place), named.identity == identity else { continue }
                 return try OpenFile(descriptor, path: file.path, scope: scope)
             } catch {
-                // Made by us a moment ago; nobody will know it again without its identity.
+                // We have just created it; without its identity no process can recognise it later.
                 try? Platform.removeFile(file.place)
                 throw error
             }
@@ -63,16 +66,16 @@ private func makeNamedFile(_ file: FilePlace, _ scope: PathScope) throws(FileErr
     }
 }
 
-/// Removes what a process left that was killed between making its partial and recording it; nothing else.
+/// Removes the file of a process that was killed after creating its partial and before recording it; nothing else.
 ///
-/// That is an empty plain file of ours, private, with this one name, which nobody has locked.
+/// Such a file is empty, regular, private, ours, has only this name, and nobody has locked it.
 private func removeOrphan(_ place: Place) throws(Errno) {
     guard let found = try? FileStatus(place), found.isOrphan else { return }
     let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
     guard let descriptor = try? FileDescriptor(open: place, flags: flags), try descriptor.lock(.exclusive) else {
         return
     }
-    // Under the lock nobody of ours begins to use it.
+    // While we have the lock, no other process of ours starts to use it.
     guard try descriptor.status() == found, try FileStatus(place) == found else { return }
     try removeFile(place)
 }

@@ -2,11 +2,11 @@ internal import Core
 internal import Glibc
 internal import Platform
 
-/// What the write lane does to an open file.
+/// Operations of the write lane on an open file.
 extension OpenFile {
     /// Writes data, then its mark; returns why the mark failed, if it did.
     ///
-    /// The order is what makes a mark true: after a crash of the process, what it claims is with the kernel.
+    /// This order makes the mark true: after a crash of the process, the bytes it claims are in the kernel.
     func write(_ buffer: IOBuffer, at offset: Int64, mark: Mark?) throws(FileError) -> Errno? {
         let handle = try handle(for: .write)
         do throws(FileError) {
@@ -24,7 +24,7 @@ extension OpenFile {
         return try note(mark)
     }
 
-    /// Writes a mark alone.
+    /// Writes only a mark.
     func write(_ mark: Mark) throws(FileError) -> FileOutcome {
         try attempt(.write, path) { () throws(Errno) in try mark.sink.write(mark.bytes, slot: mark.slot) }
         return .marked
@@ -48,7 +48,7 @@ extension OpenFile {
             throw poison(error)
         }
         try attempt(.truncate, path) { () throws(Errno) in
-            // Some file systems (FAT by FUSE) refuse it also where it would change nothing.
+            // Some file systems (FAT through FUSE) refuse truncation even when the length stays the same.
             if try handle.descriptor.status().byteCount == byteCount { return }
             try handle.descriptor.truncate(to: byteCount)
         }
@@ -62,32 +62,32 @@ extension OpenFile {
         guard range.byteCount <= FileWorkers.readLimitByteCount else {
             throw FileError(.read, path, errno: .invalidArgument)
         }
-        // What somebody else has put there must not be taken for what came.
+        // Bytes written by another program must not be taken for received ones.
         try checkUntouched(handle, for: .read)
         return try attempt(.read, path) { () throws(Errno) in
             try handle.descriptor.read(count: Int(range.byteCount), at: range.lowerBound)
         }
     }
 
-    /// Lets go of descriptor and lock without waiting for anything or telling of errors, for an end in a hurry.
+    /// Closes descriptor and lock without waiting and without reporting errors, for a quick exit.
     package func abandon() {
         _ = release()
     }
 
-    /// A flush that still runs keeps the descriptor, but must not keep the next owner off.
+    /// A running flush keeps the descriptor open, but must not keep the lock from the next owner.
     private func release() -> Handle? {
         let handle = takeHandle()
         if let handle { _ = try? handle.descriptor.lock(.none) }
         return handle
     }
 
-    /// Lets go of the descriptor. An operation that runs on another lane may still use it: it closes when that ends.
+    /// Releases the descriptor. If an operation on another lane still uses it, it is closed when that ends.
     func close() throws(FileError) -> FileOutcome {
         guard let handle = release() else { throw FileError(.close, path, errno: .badDescriptor) }
         do throws(Errno) {
             try handle.descriptor.reportCloseError()
         } catch {
-            // No descriptor was free for the copy: then there is no telling, which is no failure of the file.
+            // No descriptor was free for the copy, so the result is unknown; that is no failure of the file.
             if !error.isDescriptorShortage { throw FileError(.close, path, errno: error) }
         }
         return .closed

@@ -1,10 +1,10 @@
 internal import Platform
 
-/// What of a file's status may be believed, by the kind of file system.
+/// What can be trusted in a file's status, by file system type.
 struct FileSystemTrust {
-    /// Times change with our own operations and those of others, and with nothing else.
+    /// Times change with operations on the file, ours or others', and with nothing else.
     let keepsTimes: Bool
-    /// Bytes that were written, zeros too, are never told as a hole.
+    /// Written bytes, also zeros, are never reported as a hole.
     let keepsHoles: Bool
 
     init(magic: Int64?) {
@@ -22,26 +22,27 @@ struct FileSystemTrust {
     }
 }
 
-/// Whether a partial still is as our own operations left it: somebody may cut it, punch holes into it or write to it.
+/// Whether a partial is unchanged since our last operation: another program may truncate it, punch holes or write to
+/// it.
 ///
-/// All that changes the file runs on one lane, so that between two of our operations its status stands still unless somebody
-/// else has a hand in it. Not noticed is what happens in the same few milliseconds as an operation of ours (the kernel's
-/// clock for files ticks no faster) and leaves neither a hole nor another length; and writes to the disk below the file.
+/// All our operations on a file run on one lane, so between two of them its status changes only if another program
+/// changes the file. Not detected: a change within the same few milliseconds as our operation (the kernel's file clock
+/// is that coarse) that leaves no hole and the same length; and writes to the disk below the file system.
 extension OpenFile {
-    /// Notes how an operation of ours has left the file.
+    /// Notes the file's status after our operation.
     func noteTouched(_ handle: Handle) {
         guard leftStatus != nil else { return }
         // Without a status nothing can be compared.
         leftStatus = try? handle.descriptor.status()
     }
 
-    /// From here on operations of others are not told from ours: the file gets its name and mode.
+    /// Stops detecting changes by others: the file gets its final name and mode now.
     func stopWatching(_ handle: Handle) {
         leftStatus = nil
         if let status = try? handle.descriptor.status() { noteFinished(status.modifiedNanoseconds) }
     }
 
-    /// Fails with `.altered` when the file's bytes may have changed since an operation of ours.
+    /// Fails with `.altered` when the file's bytes may have changed since our last operation.
     func checkUntouched(_ handle: Handle, for operation: FileError.Operation) throws(FileError) {
         guard let left = leftStatus, let status = try? handle.descriptor.status(),
             status.changedNanoseconds != left.changedNanoseconds
@@ -50,7 +51,8 @@ extension OpenFile {
             status.modifiedNanoseconds == left.modifiedNanoseconds && status.byteCount == left.byteCount
             && (status.linkCount != left.linkCount || status.userID != left.userID || status.mode != left.mode
                 || (isNamed && !isAtItsPlace))
-        // Another name, owner or mode; who set the time of the bytes back has not done it for nothing.
+        // Another name, owner or mode. Anything else counts as a change, because the time of the bytes can be set back
+        // on purpose.
         guard isOnlyAbout else { throw FileError(operation, path, .altered) }
         leftStatus = status
     }
@@ -60,7 +62,7 @@ extension OpenFile {
         return (try? Occupant(at: place).isFile(identity)) == true
     }
 
-    /// Fails with `.altered` when the file is not as an operation of ours left it, or shorter than that.
+    /// Fails with `.altered` when the file changed since our last operation, or is shorter than `byteCount`.
     func checkLength(_ handle: Handle, byteCount: Int64) throws(FileError) {
         try checkUntouched(handle, for: .verify)
         if let status = try? handle.descriptor.status(), status.byteCount < byteCount {
@@ -68,13 +70,13 @@ extension OpenFile {
         }
     }
 
-    /// Fails with `.altered` when bytes before that length are a hole: one that was made while the file was not open too.
+    /// Fails with `.altered` when there is a hole before that length, also one made while the file was not open.
     func checkNoHole(_ handle: Handle, before byteCount: Int64) throws(FileError) {
         guard byteCount > 0, let end = handle.writtenEnd(fileSystem), end < byteCount else { return }
         throw poison(FileError(.verify, path, .altered))
     }
 
-    /// Where the first hole is, or the end of the file; nil where the file system does not say.
+    /// The offset of the first hole, or the end of the file; nil when the file system does not report holes.
     var writtenEnd: Int64? {
         guard let handle = try? handleEvenIfPoisoned(for: .verify) else { return nil }
         return handle.writtenEnd(fileSystem)

@@ -1,25 +1,25 @@
 package import Core
 package import Platform
 
-/// A data file held open by a download.  Isolation: any thread, state in Guarded; its I/O belongs to the file workers.
+/// A data file kept open by a download.  Isolation: any thread, state in Guarded; only file workers do its I/O.
 ///
 /// After a failed write or flush the file is *poisoned*: everything queued for it fails with that first error, so that
-/// no later mark or checkpoint claims the bytes that were lost. Only opening the file anew cures it.
+/// no later mark or checkpoint claims the lost bytes. Only opening the file again clears this.
 package final class OpenFile: Sendable {
-    /// Where it was when it was opened, or got its name.
+    /// Its path when it was opened, or when it got its name.
     package var path: String { state.withLock { $0.path } }
     package let identity: FileIdentity
-    /// The mount it was opened through; nil where the kernel does not say.
+    /// The mount it was opened through; nil when the kernel does not report it.
     package let mountID: Int64?
-    /// Where it may get its names.
+    /// The allowed directories for its names.
     let scope: PathScope
-    /// What its jobs are queued by.
+    /// The volume whose lanes run its jobs.
     package var volume: VolumeID { VolumeID(identity) }
-    /// The volume of its directory, which has the room: on overlayfs the file itself may have another device.
+    /// The volume of its directory, whose space it uses: on overlayfs the file itself may have another device.
     package let directoryVolume: VolumeID
     let fileSystem: FileSystemTrust
 
-    /// The descriptor, shared by the operations in flight: the last of them to let go closes it.
+    /// The descriptor, shared by running operations; closed when the last of them releases it.
     final class Handle: Sendable {
         let descriptor: FileDescriptor
         init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
@@ -29,25 +29,25 @@ package final class OpenFile: Sendable {
         var poison: FileError?
         var path: String
         var isNamed: Bool
-        /// How an operation of ours left it; nil where nobody looks.
+        /// The status after our last operation; nil when changes are not detected.
         var leftStatus: FileStatus?
-        /// Set once its bytes are whole and it gets its final name.
+        /// Set when the file is complete and gets its final name.
         var finishedNanoseconds: Int64?
-        /// Up to here its room is its own.
+        /// Space is reserved up to this offset.
         var reservedByteCount: Int64 = 0
-        /// What may be written beyond before the volume's room is looked at again.
+        /// How much may be written beyond that before the volume's free space is checked again.
         var allowanceByteCount: Int64 = 0
-        /// The last mark that speaks for its bytes.
+        /// The last mark for its bytes.
         var mark: Mark?
     }
     private let state: Guarded<State>
 
-    /// Takes over a descriptor, whose identity is read now.
+    /// Takes ownership of a descriptor and reads its identity.
     ///
     /// - Parameters:
-    ///   - path: what error messages call it.
+    ///   - path: the path for error messages.
     ///   - isNamed: false while it has no name in any directory.
-    ///   - scope: where it may get its names.
+    ///   - scope: the allowed directories for its names.
     package init(
         _ descriptor: consuming FileDescriptor, path: String, isNamed: Bool = true, scope: PathScope = .anywhere
     ) throws(Errno) {
@@ -71,10 +71,10 @@ package final class OpenFile: Sendable {
     /// The first error that made the file unfit for writing, if any.
     package var poison: FileError? { state.withLock { $0.poison } }
 
-    /// False while it has no name: then it goes with its last descriptor, as if it had never been.
+    /// False while it has no name: then it disappears when its last descriptor is closed.
     package var isNamed: Bool { state.withLock { $0.isNamed } }
 
-    /// Gives it its first name; `.exists` if that is taken. One that has a name keeps it.
+    /// Gives it its first name; `.exists` if that is taken. A file with a name keeps it.
     func giveName(_ path: String) throws(FileError) {
         if isNamed { return }
         let handle = try handleEvenIfPoisoned(for: .create)
@@ -87,7 +87,7 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Marks the file unfit unless it already is, and returns the error that counts: the first.
+    /// Marks the file unfit unless it already is, and returns the first error.
     func poison(_ error: FileError) -> FileError {
         state.withLock { state in
             let first = state.poison ?? error
@@ -96,9 +96,9 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// Writes the mark that speaks for the file's bytes; fails when a flush has failed by then.  C: pwrite(2)
+    /// Writes the mark for the file's bytes; fails when a flush has failed by then.  C: pwrite(2)
     ///
-    /// - Returns: why it could not be written, if it could not.
+    /// - Returns: why the mark could not be written, if it could not.
     func note(_ mark: Mark) throws(FileError) -> Errno? {
         state.withLock { $0.mark = mark }
         if let poison { throw poison }
@@ -108,33 +108,34 @@ package final class OpenFile: Sendable {
         } catch {
             failure = error
         }
-        // A flush that failed meanwhile may have looked for the mark before it was written.
+        // A flush that failed at the same time may have cleared the mark before it was written.
         if let poison { throw losePages(poison) }
         return failure
     }
 
-    /// Marks the file unfit because of a failed flush, and has its mark say nothing before anybody is told: a process that
-    /// dies now leaves no mark behind that claims what the kernel may have dropped.
+    /// Marks the file unfit after a failed flush, and clears its mark before the failure is reported: a process that
+    /// dies now leaves no mark that claims bytes the kernel may have dropped.
     func losePages(_ error: FileError) -> FileError {
         let first = poison(error)
         if let mark = state.withLock({ $0.mark }) { try? mark.sink.clear(slot: mark.slot) }
         return first
     }
 
-    /// How the last operation of ours left it; nil where changes by others are not looked for.
+    /// The file's status after our last operation; nil when changes by others are not detected.
     var leftStatus: FileStatus? {
         get { state.withLock { $0.leftStatus } }
         set { state.withLock { $0.leftStatus = newValue } }
     }
 
-    /// When the bytes of a published file changed last, in nanoseconds since 1970; nil before, and where that is not known.
+    /// When the bytes of a published file last changed, in nanoseconds since 1970; nil before it is published, and when
+    /// unknown.
     package var finishedNanoseconds: Int64? { state.withLock { $0.finishedNanoseconds } }
 
     func noteFinished(_ nanoseconds: Int64) {
         state.withLock { $0.finishedNanoseconds = nanoseconds }
     }
 
-    /// How many bytes from the first on have their room reserved.
+    /// How many bytes, from offset 0, have their space reserved.
     package var reservedByteCount: Int64 { state.withLock { $0.reservedByteCount } }
 
     func noteReserved(_ byteCount: Int64) {
@@ -145,7 +146,7 @@ package final class OpenFile: Sendable {
         state.withLock { $0.reservedByteCount = min($0.reservedByteCount, byteCount) }
     }
 
-    /// True when bytes up to `end` may be written without a look at the volume's room.
+    /// True when bytes up to `end` may be written without a check of the volume's free space.
     func takeAllowance(_ byteCount: Int64, endingAt end: Int64) -> Bool {
         state.withLock { state in
             if end <= state.reservedByteCount { return true }
@@ -159,19 +160,19 @@ package final class OpenFile: Sendable {
         state.withLock { $0.allowanceByteCount = byteCount }
     }
 
-    /// The descriptor for an operation that a poisoned file must not see.
+    /// The descriptor for an operation that is not allowed on a poisoned file.
     func handle(for operation: FileError.Operation) throws(FileError) -> Handle {
         if let poison { throw poison }
         return try handleEvenIfPoisoned(for: operation)
     }
 
-    /// The descriptor for an operation that claims nothing about what was written.
+    /// The descriptor for an operation that claims nothing about written bytes.
     func handleEvenIfPoisoned(for operation: FileError.Operation) throws(FileError) -> Handle {
         if let handle = state.withLock({ $0.handle }) { return handle }
         throw FileError(operation, path, errno: .badDescriptor)
     }
 
-    /// Lets go of the descriptor; nil when that has been done before.
+    /// Removes and returns the descriptor; nil when that was done before.
     func takeHandle() -> Handle? {
         state.withLock { state in
             let handle = state.handle

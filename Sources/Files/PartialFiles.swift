@@ -2,7 +2,7 @@ internal import Core
 internal import Glibc
 internal import Platform
 
-/// Makes a partial, and reserves room for it where the file system can.
+/// Creates a partial, and reserves space for it where the file system can.
 func createPartial(
     _ path: String, expectedByteCount: Int64?, replacesOrphan: Bool, in scope: PathScope
 ) throws(FileError) -> OpenedPartial {
@@ -16,7 +16,7 @@ func createPartial(
     }
 }
 
-/// Makes a partial with all its bytes, not yet durable.
+/// Creates a partial with all its bytes, not yet durable.
 func createPartial(
     _ path: String, holding buffer: IOBuffer, replacesOrphan: Bool, in scope: PathScope
 ) throws(FileError) -> OpenedPartial {
@@ -29,11 +29,11 @@ func createPartial(
     }
 }
 
-/// Opens a partial that was made before, unless something else stands there now, and locks it.
+/// Opens and locks an existing partial, unless another file is there now.
 ///
 /// - Parameters:
-///   - birthNanoseconds: when the file was made, where that is known besides: inode numbers are used again.
-///   - destination: a directory that a rename must be able to bring the file to.
+///   - birthNanoseconds: when the file was created, if known: inode numbers are reused.
+///   - destination: a directory that a rename must be able to move the file to.
 func openPartial(
     _ path: String, expected: FileIdentity?, birthNanoseconds: Int64? = nil, destination: String? = nil,
     in scope: PathScope
@@ -66,7 +66,7 @@ func openPartial(
     }
 }
 
-/// Looks at a partial without opening it for writing; somebody else may hold its lock.
+/// Inspects a partial without opening it for writing; another process may have its lock.
 func describePartial(
     _ path: String, expected: FileIdentity, in scope: PathScope
 ) throws(FileError) -> PartialDescription {
@@ -75,16 +75,16 @@ func describePartial(
     return PartialDescription(byteCount: status.byteCount, birthNanoseconds: descriptor.birthNanoseconds())
 }
 
-/// Opens a plain file of ours, no link followed.
+/// Opens a regular file of ours; links are not followed.
 private func openOurs(_ file: FilePlace, expected: FileIdentity?, flags: Int32) throws(FileError) -> FileDescriptor {
     let path = file.path
-    // Looked at before it is opened: opening a device may have effects.
+    // Checked before it is opened: opening a device may have effects.
     let found = try attempt(.open, path) { () throws(Errno) in try FileStatus(file.place) }
     guard found.isOurs, expected?.matchesAcrossMounts(found.identity) ?? true else {
         throw FileError(.open, path, .replaced)
     }
     do throws(Errno) {
-        // O_NONBLOCK, so that a FIFO put there since does not hold us for ever.
+        // O_NONBLOCK: a FIFO that has replaced the file must not block us.
         let descriptor = try FileDescriptor(open: file.place, flags: flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         let status = try descriptor.status()
         if status.isOurs, status.identity == found.identity { return descriptor }
@@ -94,9 +94,9 @@ private func openOurs(_ file: FilePlace, expected: FileIdentity?, flags: Int32) 
     throw FileError(.open, path, .replaced)
 }
 
-/// Keeps other processes off a partial; false when one of them keeps us off.
+/// Locks a partial against other processes; false when one of them has locked it.
 ///
-/// Where the file system has no locks (NFS without its lock service) there is nothing to keep.
+/// Where the file system has no locks (NFS without its lock service) this counts as locked.
 func lockAlone(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     do throws(Errno) {
         return try descriptor.lock(.exclusive)
@@ -106,7 +106,7 @@ func lockAlone(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     }
 }
 
-/// Gives a partial that is open here the first of some names that is free, and returns it.
+/// Renames an open partial to the first free one of some names, and returns that name.
 func movePartial(_ file: OpenFile, to candidates: [String]) throws(FileError) -> String {
     let old = try file.scope.file(file.path, for: .move)
     guard try Occupant(at: old).isFile(file.identity) else { throw FileError(.move, file.path, .replaced) }
@@ -124,14 +124,14 @@ func movePartial(_ file: OpenFile, to candidates: [String]) throws(FileError) ->
 }
 
 extension FileStatus {
-    /// True for a plain file of ours with this one name.
+    /// True for a regular file of ours with only this name.
     fileprivate var isOurs: Bool { kind == .regular && linkCount == 1 && userID == geteuid() }
 }
 
-/// Removes a name if it still is that file's.
+/// Removes a name if it is still that file's.
 ///
-/// - Parameter byteCount: of a finished file, the length that it must have besides; nil for a partial, which is known
-///   by its name too and may be of another boot.
+/// - Parameter byteCount: the length that a finished file must also have; nil for a partial, which is also identified
+///   by its name and may be from another boot.
 func removeFile(
     _ path: String, identity: FileIdentity, byteCount: Int64?, in scope: PathScope
 ) throws(FileError) -> Removal {
@@ -155,11 +155,11 @@ private func removeFile(
     }
 }
 
-/// Takes back a file that could not be filled, and returns why it could not.
+/// Removes a file that could not be filled, and returns the reason.
 private func abandon(_ file: OpenFile, _ error: FileError) -> FileError {
-    // Without a name it goes when it is closed.
+    // A file without a name disappears when it is closed.
     if !file.isNamed { return error }
-    // A removal that fails too would only hide the error that counts.
+    // If the removal fails too, its error would hide the one that counts.
     _ = try? removeFile(file.path, identity: file.identity, byteCount: nil, in: file.scope)
     return error
 }

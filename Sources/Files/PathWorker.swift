@@ -1,6 +1,6 @@
 internal import Platform
 
-/// A path lane: looks at destinations, and opens files whose volume nobody knows yet.
+/// A path lane: inspects destinations, and opens files whose volume is not known yet.
 struct PathWorker: LaneWorker {
     let results: Mailbox<FileResult>
     let progress: PathProgress
@@ -14,9 +14,9 @@ struct PathWorker: LaneWorker {
     }
 }
 
-/// Whether a path lane gets on.  Isolation: any thread.
+/// Whether a path lane is stuck.  Isolation: any thread.
 final class PathProgress: Sendable {
-    /// A look that takes longer hangs, or waits for a disk to spin up: others must not wait for it.
+    /// A longer inspection hangs or waits for a disk to spin up: others must not wait for it.
     private static let patienceNanoseconds: Int64 = 250_000_000
 
     private let beganAt = Guarded<Int64?>(nil)

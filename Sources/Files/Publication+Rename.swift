@@ -2,17 +2,17 @@ internal import Core
 internal import Platform
 
 extension PublishMode {
-    /// How high numbered names go.
+    /// The highest number in a numbered name.
     package static let numberLimit = 100
 
-    /// The names that may be taken, in order of preference.
+    /// The possible names, in order of preference.
     func candidates(_ path: String) -> some Sequence<String> {
         (0...(self == .numbered ? Self.numberLimit : 0)).lazy.map { $0 == 0 ? path : path.numbered($0) }
     }
 }
 
 extension Publication {
-    /// Gives the file its final name, not yet durable; finds it already there when an earlier attempt got so far.
+    /// Gives the file its final name, not yet durable; succeeds if an earlier attempt has already done so.
     func rename() throws(FileError) -> PublishedFile {
         let handle = try file.handle(for: .publish)
         try file.checkUntouched(handle, for: .publish)
@@ -20,7 +20,7 @@ extension Publication {
         if isNamed {
             guard try Occupant(at: place(partialPath)).isFile(file.identity) else { return try alreadyRenamed() }
         } else if mode == .replace {
-            // Only a rename replaces.
+            // Only a rename can replace a file.
             try file.giveName(partialPath)
         }
         file.stopWatching(handle)
@@ -39,14 +39,14 @@ extension Publication {
         do throws(Errno) {
             try handle.descriptor.setMode(fileMode)
         } catch {
-            // Some file systems (vfat, CIFS, FUSE) know no modes; the file is right all the same.
+            // Some file systems (vfat, CIFS, FUSE) have no modes; the file is still fine.
             if ![.notPermitted, .notSupported, .notImplemented].contains(error) {
                 throw FileError(.publish, partialPath, errno: error)
             }
         }
     }
 
-    /// Tries one name as the file's first; false when somebody else has it.
+    /// Tries one name as the file's first; false when another file has it.
     private func giveName(_ path: String) throws(FileError) -> Bool {
         do throws(FileError) {
             try file.giveName(path)
@@ -57,12 +57,12 @@ extension Publication {
         }
     }
 
-    /// Tries one name; false when somebody else has it.
+    /// Tries one name; false when another file has it.
     private func take(_ path: String) throws(FileError) -> Bool {
         let partial = try place(partialPath)
         let final = try place(path)
         if try Occupant(at: final).isFile(file.identity) {
-            // An earlier attempt linked it there and got no further.
+            // An earlier attempt linked it there and stopped.
             try attempt(.publish, partialPath) { () throws(Errno) in try removeFile(partial.place) }
             return true
         }
@@ -76,7 +76,7 @@ extension Publication {
             if error == .exists { return false }
             throw FileError(.publish, path, errno: error)
         }
-        // The partial's name may have been given to another file since we looked.
+        // Another file may have got the partial's name since the check.
         if try Occupant(at: final).isFile(file.identity) { return true }
         try? renameExclusively(final.place, to: partial.place)
         throw FileError(.publish, partialPath, .replaced)
@@ -86,7 +86,7 @@ extension Publication {
         for path in mode.candidates(finalPath) where try Occupant(at: place(path)).isFile(file.identity) {
             return PublishedFile(path: path, identity: file.identity)
         }
-        // A directory that is gone says so rather than that its file is.
+        // Report a missing directory as such, not as a replaced file.
         let directory = partialPath.parentDirectory
         let found = try file.scope.directory(directory, for: .publish)
         _ = try attempt(.publish, directory) { () throws(Errno) in try FileStatus(following: found.place) }
@@ -94,7 +94,7 @@ extension Publication {
     }
 }
 
-/// Where a file stands that was published before, nil if nowhere.
+/// The place of a file that was published before; nil if there is none.
 func findPublished(
     _ finalPath: String,
     identity: FileIdentity,
@@ -109,7 +109,7 @@ func findPublished(
         throw error
     }
     for path in mode.candidates(finalPath) {
-        // The length too: the number of an inode that is gone is given to the next file.
+        // Compares the length too: the inode number of a deleted file is reused.
         if case .regular(let found, byteCount) = try Occupant(at: scope.file(path, for: .lookUp)),
             identity.matchesAcrossMounts(found)
         {

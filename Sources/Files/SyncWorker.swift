@@ -2,21 +2,21 @@ internal import Core
 internal import Glibc
 internal import Platform
 
-/// What the sync lane takes.
+/// A job of the sync lane.
 enum SyncJob: Sendable {
     case job(TicketedJob)
-    /// The second step of publishing.
+    /// The second step of `publish`.
     case directory(of: PublishedFile, ticket: UInt64)
 }
 
-/// A volume's sync lane: flushes all that waits as one batch.
+/// A volume's sync lane: flushes all pending files as one batch.
 ///
-/// Many small files are cheapest with one syncfs(2) for all, which costs as much as everything else that is dirty on
-/// the volume: so it is used for large batches, and not for a while after it was slow because of a neighbour.
+/// One syncfs(2) is cheapest for many small files, but it also writes everything else that is dirty on the volume: so
+/// it is used only for large batches, and not for a while after a slow one.
 struct SyncWorker: LaneWorker {
-    /// Fewer files than this are flushed one by one.
+    /// Smaller batches are flushed file by file.
     static let fileSystemSyncMinimum = 32
-    /// A syncfs(2) that took longer is avoided for a while.
+    /// After a syncfs(2) that took longer, it is avoided for a while.
     static let slowNanoseconds: Int64 = 250_000_000
     static let avoidanceNanoseconds: Int64 = 30_000_000_000
 
@@ -24,7 +24,7 @@ struct SyncWorker: LaneWorker {
         var ticket: UInt64
         var file: OpenFile
         var handle: OpenFile.Handle
-        /// Up to where no hole may be.
+        /// No hole may be before this offset.
         var wholeByteCount: Int64 = 0
     }
     private let results: Mailbox<FileResult>
@@ -83,10 +83,10 @@ struct SyncWorker: LaneWorker {
                 do throws(Errno) {
                     try Self.flush(flush.handle, isFileSystemDurable: isFileSystemDurable)
                 } catch {
-                    // The kernel tells of lost pages once; the next flush would succeed and prove nothing.
+                    // The kernel reports lost pages once; the next flush would succeed and prove nothing.
                     throw flush.file.losePages(FileError(.synchronize, flush.file.path, errno: error))
                 }
-                // Before the flush ext4 does not tell room that is only reserved from bytes.
+                // Only after the flush does ext4 distinguish reserved space from written bytes.
                 try flush.file.checkNoHole(flush.handle, before: flush.wholeByteCount)
                 return .synchronized
             }
@@ -104,7 +104,7 @@ struct SyncWorker: LaneWorker {
         }
     }
 
-    /// True when all that was written to the file's volume before the call is durable.
+    /// True when everything written to the file's volume before the call is durable.
     private mutating func synchronizeFileSystem(_ handle: OpenFile.Handle) -> Bool {
         let start = monotonicNanoseconds()
         guard start >= avoidFileSystemSyncUntil, Self.isTrustedWithSyncfs(handle.descriptor.fileSystemMagic()) else {
@@ -113,7 +113,7 @@ struct SyncWorker: LaneWorker {
         do throws(Errno) {
             try handle.descriptor.synchronizeFileSystem()
         } catch {
-            // Whose pages were lost only the files themselves can tell.
+            // Only a flush of each file shows whose pages were lost.
             return false
         }
         let end = monotonicNanoseconds()
@@ -121,7 +121,7 @@ struct SyncWorker: LaneWorker {
         return true
     }
 
-    /// File systems whose syncfs(2) does what fsync(2) of each file would; most of FUSE's does nothing.
+    /// File systems whose syncfs(2) is as good as fsync(2) of each file; with most FUSE file systems it does nothing.
     private static func isTrustedWithSyncfs(_ magic: Int64?) -> Bool {
         switch magic {
         case 0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010: true  // ext4, XFS, Btrfs, F2FS
@@ -155,11 +155,11 @@ struct SyncWorker: LaneWorker {
         } catch {
             switch error {
             case .accessDenied:
-                // One may write to a directory that one may not read.
+                // A directory may be writable but not readable.
                 let descriptor = try FileDescriptor(open: file, flags: O_RDONLY | O_NOFOLLOW)
                 try descriptor.synchronizeFileSystem()
             case .invalidArgument, .notSupported, .notImplemented:
-                // Some network and FUSE file systems cannot flush a directory, and need not.
+                // Some network and FUSE file systems cannot flush a directory and need not.
                 return
             default:
                 throw error

@@ -1,14 +1,14 @@
 internal import Core
 internal import Platform
 
-/// A job and the number that its answer carries.
+/// A job with the number that its result carries.
 struct TicketedJob: Sendable {
     var job: FileJob
     var ticket: UInt64
-    /// Where its paths may lead.
+    /// The allowed directories for its paths.
     var scope = PathScope.anywhere
 
-    /// Does a job that is one step, on the calling thread.
+    /// Runs a job that is a single step, on the calling thread.
     func performed() -> FileResult {
         FileResult(ticket: ticket, outcome: FileOutcome { () throws(FileError) in try outcome() }, buffer: job.buffer)
     }
@@ -78,7 +78,7 @@ extension FileOutcome {
 }
 
 extension FileJob {
-    /// The buffer that must go back with the result.
+    /// The buffer that the result must return.
     var buffer: IOBuffer? {
         switch self {
         case .write(_, let buffer, _, _), .writeSmall(_, let buffer, _): buffer

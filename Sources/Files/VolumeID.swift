@@ -1,8 +1,8 @@
 package import Platform
 
-/// A file system as its files' `st_dev` names it; what the worker threads are divided by.
+/// A file system, identified by its files' `st_dev`; each has its own worker threads.
 ///
-/// It holds only while the file system stays mounted: never stored.
+/// Valid only while the file system stays mounted; never stored.
 package struct VolumeID: Hashable, Sendable {
     package var device: UInt64
 

@@ -2,17 +2,17 @@ internal import Core
 internal import Platform
 
 extension FileSystemRoom {
-    /// What files may still take, so that the volume keeps its floor; negative when it is below.
+    /// The space that files may still use while the volume keeps its floor; negative when it is below the floor.
     var spareByteCount: Int64 {
         availableByteCount - RoomPolicy.floorByteCount(ofVolume: totalByteCount)
     }
 }
 
 extension OpenFile {
-    /// How much is written at most between two looks at the room of a volume that could not reserve any.
+    /// The most that is written between two checks of the free space, on a volume that cannot reserve.
     private static let maxAllowanceByteCount: Int64 = 8 << 20
 
-    /// Fails when the rest of the room must be left free; a file whose room is reserved takes nothing from it.
+    /// Fails when the write would use the floor; a file with reserved space uses nothing of it.
     func checkRoom(_ handle: Handle, for byteCount: Int64, endingAt end: Int64) throws(FileError) {
         if takeAllowance(byteCount, endingAt: end) { return }
         guard let room = handle.descriptor.room() else { return grantAllowance(Self.maxAllowanceByteCount) }
@@ -20,7 +20,7 @@ extension OpenFile {
         grantAllowance(min(Self.maxAllowanceByteCount, room.spareByteCount / 4))
     }
 
-    /// Reserves room for all its bytes where the file system can; no byte counts because of it.
+    /// Reserves space for all its bytes where the file system can; reserved bytes do not count as stored.
     func reserve(byteCount: Int64) throws(FileError) {
         let handle = try handle(for: .reserve)
         try attempt(.reserve, path) { () throws(Errno) in
@@ -31,7 +31,7 @@ extension OpenFile {
                 noteReserved(byteCount)
                 noteTouched(handle)
             } catch {
-                // A file system that cannot reserve lets the file grow as it comes.
+                // On a file system that cannot reserve, the file grows as bytes are written.
                 if ![.notSupported, .notImplemented, .invalidArgument].contains(error) { throw error }
             }
         }

@@ -1,6 +1,6 @@
 internal import Platform
 
-/// A volume's write lane: everything that changes files and names, in order.
+/// A volume's write lane: all changes of files and names, in order.
 struct WriteWorker: LaneWorker {
     let results: Mailbox<FileResult>
     let sync: Lane<SyncWorker>
@@ -20,7 +20,7 @@ struct WriteWorker: LaneWorker {
         }
     }
 
-    /// A name counts only once its directory is durable, which the sync lane sees to for many at a time.
+    /// A name counts only once its directory is durable; the sync lane does that for many names at once.
     private func finishOnSyncLane(_ ticket: UInt64, _ body: () throws(FileError) -> PublishedFile?) {
         do throws(FileError) {
             if let published = try body() {

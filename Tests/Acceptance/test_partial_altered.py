@@ -186,7 +186,7 @@ def test_a_partial_that_is_cut_again_and_again_is_given_up(
         gate.set()
     done = finish(host, download_id)
     assert (done["state"], done["error"]["kind"]) == ("failed", "partialReplaced")
-    assert "somebody else has changed it" in done["error"]["message"]
+    assert "another program changed it" in done["error"]["message"]
     assert done["error"]["retryable"] is True
     assert done["receivedBytes"] == 0
     assert len(server.requests("/held")) == tries + 1

@@ -23,7 +23,7 @@ import Testing
     @Test func `what is too long is named with its limit`() {
         let failure = FileError(.inspect, "/d/f", .tooLong(.name, maximum: 143)).downloadFailure
         #expect(failure.kind == .io && !failure.isRetryable && failure.errno == Int(ENAMETOOLONG))
-        #expect(failure.message == "cannot look at /d/f: the name is longer than 143 bytes")
+        #expect(failure.message == "cannot check /d/f: the name is longer than 143 bytes")
     }
 
     @Test(arguments: [
