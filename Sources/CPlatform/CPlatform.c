@@ -24,7 +24,7 @@ int cplatform_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 int cplatform_rename_exclusive(int old_directory, const char *old_name, int new_directory, const char *new_name) {
     return renameat2(old_directory, old_name, new_directory, new_name, RENAME_NOREPLACE);
 }
-/* The campaigns count and fail the plain calls, which whole paths go on using. */
+/* Whole paths use the plain calls: the campaigns count those and make them fail. */
 int cplatform_rename(int old_directory, const char *old_name, int new_directory, const char *new_name) {
     if (old_directory == AT_FDCWD && new_directory == AT_FDCWD) return rename(old_name, new_name);
     return renameat(old_directory, old_name, new_directory, new_name);
@@ -84,7 +84,7 @@ int cplatform_gettid(void) { return (int)syscall(SYS_gettid); }
 #endif
 int64_t cplatform_mount_id(int fd) {
     struct statx status;
-    /* Kernels before 6.8 do not know the unique one, and give the other when both are asked for. */
+    /* Kernels before 6.8 do not know the unique id and return the other one when both are requested. */
     unsigned int mask = STATX_MNT_ID | STATX_MNT_ID_UNIQUE;
     if (statx(fd, "", AT_EMPTY_PATH, mask, &status) != 0) return -1;
     return (status.stx_mask & mask) ? (int64_t)status.stx_mnt_id : -1;
@@ -145,7 +145,7 @@ bool cplatform_is_private_group(gid_t group) {
         if (strcmp(*member, user->pw_name) != 0) return false;
     return true;
 }
-/* umask(2) can only be read by setting it, which would race with threads that create files: ask the kernel instead. */
+/* umask(2) can only be read by setting it, which would race with threads that create files: read it from /proc. */
 mode_t cplatform_umask(void) {
     char line[128];
     unsigned mask = 022;
@@ -162,7 +162,7 @@ ssize_t cplatform_to_utf8(const char *charset, const void *input, size_t count, 
     iconv_t conversion = iconv_open("UTF-8", charset);
     if (conversion == (iconv_t)-1) return -1;
     size_t code = count ? iconv(conversion, &from, &count, &to, &left) : 0;
-    /* What a stateful charset still holds back. */
+    /* Flushes the state of a stateful charset. */
     if (code != (size_t)-1) code = iconv(conversion, NULL, NULL, &to, &left);
     iconv_close(conversion);
     return code == (size_t)-1 ? -1 : (ssize_t)(room - left);

@@ -41,8 +41,8 @@ static bool is_same(const struct sockaddr *one, const struct sockaddr *other) {
     return six->sin6_scope_id == other_six->sin6_scope_id
         && memcmp(&six->sin6_addr, &other_six->sin6_addr, sizeof six->sin6_addr) == 0;
 }
-/* The interface that packets to peer leave from, found by its address, is up and running: a route outlives its link's
-   carrier. 1 when none has it, and where peer is this machine, which no link leads to. */
+/* True when the interface that packets to peer leave from, found by its address, is up and running: a route remains
+   when its link loses the carrier. Also true when no interface has the address, and when peer is this machine. */
 static int is_running(const struct sockaddr *own, const struct sockaddr *peer) {
     struct ifaddrs *all = NULL;
     if (is_same(own, peer) || getifaddrs(&all) != 0) return 1;
@@ -50,7 +50,7 @@ static int is_running(const struct sockaddr *own, const struct sockaddr *peer) {
     bool is_here = false;
     for (struct ifaddrs *each = all; each; each = each->ifa_next) {
         if (!each->ifa_addr) continue;
-        /* Of two addresses in one network the first may be the source for the second. */
+        /* For two addresses in one network, the first may be the source address for the second. */
         if (is_same(peer, each->ifa_addr) && (each->ifa_flags & IFF_UP)) is_here = true;
         if (running == 1 || !is_same(own, each->ifa_addr)) continue;
         running = (each->ifa_flags & IFF_UP) && (each->ifa_flags & IFF_RUNNING);
@@ -58,12 +58,12 @@ static int is_running(const struct sockaddr *own, const struct sockaddr *peer) {
     freeifaddrs(all);
     return is_here || running != 0;
 }
-/* The ways in which a look-up says that no route leads there; the last two are those of blackhole and prohibit. */
+/* The errors that mean no route leads there; the last two are those of blackhole and prohibit routes. */
 static bool is_no_route(int error, const struct sockaddr *peer) {
     switch (error) {
     case ENETUNREACH: case EHOSTUNREACH: case ENETDOWN: case EADDRNOTAVAIL: case EACCES: return true;
     case EINVAL: {
-        /* Also of an address that lacks its interface. */
+        /* Also the error for a link-local address without its interface. */
         const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)peer;
         return peer->sa_family != AF_INET6 || !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr) || six->sin6_scope_id != 0;
     }
@@ -74,13 +74,13 @@ int cplatform_has_route(const void *address, size_t count) {
     const struct sockaddr *peer = address;
     int fd = socket(peer->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return errno == EAFNOSUPPORT ? 0 : -1;
-    /* Else a broadcast address is EACCES, which is no matter of routes. */
+    /* Without it a broadcast address fails with EACCES, which does not concern routes. */
     int on = 1;
     setsockopt(fd, SOL_SOCKET, SO_BROADCAST, &on, sizeof on);
     int result = -1;
     struct sockaddr_storage own;
     socklen_t length = sizeof own;
-    /* Of a datagram socket this only looks the route up. */
+    /* For a datagram socket this only looks up the route. */
     if (connect(fd, peer, (socklen_t)count) == 0) {
         if (getsockname(fd, (struct sockaddr *)&own, &length) == 0) result = is_running((struct sockaddr *)&own, peer);
     } else if (is_no_route(errno, peer)) {

@@ -1,6 +1,6 @@
 /// A JSON object: members in the order in which they were written.
 ///
-/// Looking up a key walks through the members; our objects have few.
+/// A look-up by key scans the members; our objects have few.
 package struct JSONObject: Sendable {
     /// A key with its value.
     package typealias Member = (key: String, value: JSONValue)
@@ -19,10 +19,10 @@ package struct JSONObject: Sendable {
         self.members = members.map { (key: $0.0, value: $0.1) }
     }
 
-    /// Takes members that a parser has found to have distinct keys.
+    /// Takes members whose keys the parser has found to be distinct.
     init(parsed members: [Member]) { self.members = members }
 
-    /// How many members there are.
+    /// The number of members.
     package var count: Int { members.count }
 
     /// True for `{}`.
@@ -33,7 +33,7 @@ package struct JSONObject: Sendable {
 
     /// The value of a member, null included; nil when there is no such member.
     ///
-    /// Setting replaces the member where it stands or appends it; setting nil removes it.
+    /// Setting replaces the member in its place or appends it; setting nil removes it.
     package subscript(key: String) -> JSONValue? {
         get { index(of: key).map { members[$0].value } }
         set {
@@ -61,7 +61,7 @@ extension JSONObject: Equatable {
         return isSameOrder || left.isPermutation(of: right)
     }
 
-    // Byte arrays as keys, for a dictionary of strings would merge equivalent spellings.
+    // Byte arrays as keys, because a dictionary of strings would merge equivalent spellings.
     private func isPermutation(of other: JSONObject) -> Bool {
         var values: [[UInt8]: JSONValue] = [:]
         for member in other.members { values[Array(member.key.utf8)] = member.value }

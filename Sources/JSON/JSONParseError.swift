@@ -1,4 +1,4 @@
-/// Why bytes are not a JSON value that we take.
+/// Why bytes are not an acceptable JSON value.
 package struct JSONParseError: Error, Equatable, Sendable {
     /// What is wrong.
     package enum Kind: Equatable, Sendable {
@@ -6,13 +6,13 @@ package struct JSONParseError: Error, Equatable, Sendable {
         case syntax
         /// The text stops before the value is complete.
         case truncated
-        /// More arrays and objects inside each other than `JSONLimits.depth`.
+        /// Arrays and objects are nested deeper than `JSONLimits.depth`.
         case tooDeep
         /// More elements and members than `JSONLimits.elementCount`.
         case tooManyElements
         /// An object has one key twice.
         case duplicateKey
-        /// An integer that needs more than 64 bits, or a real beyond a double.
+        /// An integer that does not fit into 64 bits, or a real beyond a double.
         case numberOutOfRange
         /// Bytes that are not UTF-8, or half of a surrogate pair.
         case invalidUTF8
@@ -24,10 +24,10 @@ package struct JSONParseError: Error, Equatable, Sendable {
 
     /// What is wrong.
     package let kind: Kind
-    /// How many bytes were read before the error was seen; at or shortly behind what is wrong.
+    /// How many bytes were read before the error was detected: the error is there or shortly before.
     package let byteOffset: Int
 
-    /// One sentence for people. It quotes nothing of the text, which may hold secrets.
+    /// One sentence for people. It quotes nothing of the text, which may contain secrets.
     package var message: String {
         switch kind {
         case .syntax: "Not valid JSON at byte \(byteOffset)."
@@ -43,12 +43,12 @@ package struct JSONParseError: Error, Equatable, Sendable {
     }
 }
 
-/// What a JSON text may hold at most.
+/// The limits of a JSON text.
 package enum JSONLimits {
-    /// Arrays and objects inside each other.
+    /// Depth of nested arrays and objects.
     package static let depth = 32
-    /// Elements of all arrays and members of all objects. jansson needs up to 60 bytes for each byte of `[{},{},…]`.
+    /// Elements of all arrays plus members of all objects. jansson needs up to 60 bytes for each byte of `[{},{},…]`.
     package static let elementCount = 10_000
-    /// Levels of a value that we write: what we may have read, in envelopes of ours.
+    /// Levels of a value that we write: what we may have read, inside our own envelopes.
     package static let serializedDepth = 64
 }

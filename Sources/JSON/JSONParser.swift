@@ -1,11 +1,11 @@
 internal import CJansson
 
-/// Reads one JSON value of any type, and nothing else but blanks, within `JSONLimits`.
+/// Parses one JSON value of any type within `JSONLimits`; nothing but white space may surround it.
 ///
-/// Strings may contain U+0000, so that whoever asked can be told which member is wrong; keys may not.
+/// Strings may contain U+0000, so that an error can name the member; keys may not.
 /// Isolation: any thread.  C: json_loadb
 package func parseJSON(_ bytes: borrowing RawSpan) throws(JSONParseError) -> JSONValue {
-    // Safety: the pointer lives for the call alone.
+    // Safety: the pointer is used only during the call.
     try unsafe bytes.withUnsafeBytes { (buffer: UnsafeRawBufferPointer) throws(JSONParseError) -> JSONValue in
         try unsafe parse(buffer)
     }
@@ -53,9 +53,9 @@ private func errorKind(_ code: json_error_code) -> JSONParseError.Kind {
     }
 }
 
-/// Turns jansson's tree into ours. The tree keeps the text's order, so its n-th number is the scan's n-th.
+/// Converts jansson's tree to ours. The tree keeps the text's order, so its n-th number is the scan's n-th.
 ///
-/// Safety: lives within `parse`, where the bytes and the tree do.
+/// Safety: exists only within `parse`, as the bytes and the tree do.
 @safe private struct Conversion {
     let bytes: UnsafeRawBufferPointer
     var numbers: ArraySlice<Range<Int>>
@@ -76,7 +76,7 @@ private func errorKind(_ code: json_error_code) -> JSONParseError.Kind {
 
     private mutating func integer(_ value: json_int_t) -> JSONValue {
         let text = nextNumber()
-        // The one integer that would lose something.
+        // The only integer that would lose information.
         if let text, text == "-0" { return .real(JSONReal(value: -0.0, text: text)) }
         return .integer(Int64(value))
     }
@@ -91,7 +91,7 @@ private func errorKind(_ code: json_error_code) -> JSONParseError.Kind {
     }
 
     private func string(_ start: UnsafePointer<CChar>?, _ count: Int) -> String {
-        // jansson has checked that it is UTF-8; it may hold NUL bytes, so the length counts.
+        // jansson has checked that it is UTF-8; it may contain NUL bytes, so the length counts.
         unsafe String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
     }
 

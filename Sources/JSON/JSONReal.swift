@@ -1,7 +1,7 @@
 /// A number that is not written as an integer, together with its text.
 ///
-/// The text is kept because an id must be echoed and metadata returned as they were sent: `1.50` must not come back as
-/// `1.5`, nor `0.1` as `0.10000000000000001`.
+/// The text is kept because ids and metadata must be returned as they were sent: `1.50` must not become `1.5`, nor
+/// `0.1` become `0.10000000000000001`.
 package struct JSONReal: Sendable, Hashable {
     /// The nearest double; finite.
     package let value: Double
@@ -16,7 +16,7 @@ package struct JSONReal: Sendable, Hashable {
         self.init(value: value, text: value.description)
     }
 
-    /// - Parameter text: the number as it stood in valid JSON.
+    /// - Parameter text: the number as written in valid JSON.
     init(value: Double, text: String) {
         self.value = value
         self.text = text

@@ -1,8 +1,8 @@
-/// A first look at a text, before jansson builds a tree of it: enforces the limits and notes where the numbers stand.
+/// A pass over a text before jansson builds a tree of it: enforces the limits and notes where the numbers are.
 ///
-/// It checks no syntax. For valid JSON it is exact; for any other text its answer does not matter, jansson refuses it.
+/// It does not check syntax. For valid JSON it is exact; any other text is refused by jansson anyway.
 @safe struct JSONScan {
-    /// Where the numbers stand, in their order.
+    /// The places of the numbers, in order.
     private(set) var numbers: [Range<Int>] = []
     private var depth = 0
     private var elementCount = 0
@@ -30,7 +30,7 @@
                 numbers.append(start..<offset)
                 continue
             case 0:
-                // jansson takes a NUL behind a number at the top for the end of the text.
+                // jansson takes a NUL after a top-level number for the end of the text.
                 throw JSONParseError(kind: .syntax, byteOffset: offset)
             default:
                 break
@@ -44,7 +44,7 @@
         if elementCount > JSONLimits.elementCount { throw JSONParseError(kind: .tooManyElements, byteOffset: offset) }
     }
 
-    /// The offset behind a string's closing quote.
+    /// The offset after a string's closing quote.
     private static func endOfString(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var offset = start
         while offset < bytes.count {

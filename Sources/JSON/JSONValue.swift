@@ -1,6 +1,6 @@
 /// Any JSON value.
 ///
-/// Strings compare byte by byte here, not by Unicode equivalence as Swift's own do: two spellings of one letter can name
+/// Strings compare byte by byte, not by Unicode equivalence as Swift's strings do: two spellings of one letter can name
 /// two files.
 package enum JSONValue: Sendable {
     case null
@@ -30,7 +30,7 @@ extension JSONValue: Equatable {
 
 /// True if two strings are the same bytes.
 func areSameBytes(_ left: String, _ right: String) -> Bool {
-    // Swift's comparison is the fast one, and what it calls different is never the same bytes.
+    // Swift's comparison is fast, and strings that it calls different never have the same bytes.
     left == right && left.utf8.elementsEqual(right.utf8)
 }
 
@@ -51,7 +51,7 @@ extension JSONValue {
         switch self {
         case .integer(let value): value
         case .real(let real) where real.value.magnitude < 9_007_199_254_740_992:
-            // Not Int64(exactly:), which wants libm.
+            // Int64(exactly:) would need libm.
             Double(Int64(real.value)) == real.value ? Int64(real.value) : nil
         case .null, .bool, .real, .string, .array, .object: nil
         }

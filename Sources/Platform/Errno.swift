@@ -50,7 +50,7 @@ package struct Errno: Error, Equatable, Hashable, Sendable {
     }
 }
 
-/// Repeats a call that a signal interrupted; throws what else it failed with.
+/// Repeats a call that a signal interrupted; throws any other error.
 ///
 /// - Parameter body: returns a negative number on failure and leaves the reason in `errno`.
 package func valueOrErrno<Value: FixedWidthInteger & SignedInteger>(_ body: () -> Value) throws(Errno) -> Value {

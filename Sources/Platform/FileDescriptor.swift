@@ -1,7 +1,7 @@
 internal import CPlatform
 internal import Glibc
 
-/// What fstat(2) says of a file, as far as we use it.
+/// The parts of fstat(2)'s result that we use.
 package struct FileStatus: Equatable, Sendable {
     package enum Kind: Sendable {
         case regular
@@ -12,15 +12,15 @@ package struct FileStatus: Equatable, Sendable {
     package var kind: Kind
     package var identity: FileIdentity
     package var byteCount: Int64
-    /// What it takes on the disk: room reserved beyond its end counts, holes do not.
+    /// The space it uses on disk: reserved space after its end counts, holes do not.
     package var allocatedByteCount: Int64
     package var linkCount: UInt64
     package var userID: UInt32
     package var groupID: UInt32
     package var mode: UInt32
-    /// When its bytes changed last, in nanoseconds since 1970.
+    /// When its bytes last changed, in nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
-    /// When anything of it changed last, its times included; nobody can set it.
+    /// When anything of it last changed, its times included; no program can set it.
     package var changedNanoseconds: Int64
 
     fileprivate init(_ status: stat) {
@@ -42,29 +42,29 @@ package struct FileStatus: Equatable, Sendable {
         changedNanoseconds = Self.nanoseconds(status.st_ctim)
     }
 
-    /// Wraps where a file system tells a time that is no time.
+    /// Wraps around when a file system reports an invalid time.
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
-    /// The status of what a path names, a symbolic link itself included.  C: lstat(2)
+    /// The status of a path; a symbolic link is not followed.  C: lstat(2)
     package init(path: String) throws(Errno) {
         try self.init(Place(path: path))
     }
 
-    /// The status of what stands at a place, a symbolic link itself included.  C: fstatat(2)
+    /// The status of a place; a symbolic link is not followed.  C: fstatat(2)
     package init(_ place: Place) throws(Errno) {
         var status = stat()
         _ = try unsafe place.call { unsafe cplatform_lstat($0, $1, &status) }
         self.init(status)
     }
 
-    /// The status of what a path leads to, links followed.  C: stat(2)
+    /// The status of a path, links followed.  C: stat(2)
     package init(following path: String) throws(Errno) {
         try self.init(following: Place(path: path))
     }
 
-    /// The status of what a place leads to, a link at its name followed.  C: fstatat(2)
+    /// The status of a place; a link at its name is followed.  C: fstatat(2)
     package init(following place: Place) throws(Errno) {
         var status = stat()
         _ = try unsafe place.call { unsafe cplatform_stat($0, $1, &status) }
@@ -78,7 +78,7 @@ package struct FileStatus: Equatable, Sendable {
     }
 }
 
-/// Which file it is, whatever its name: device and inode.
+/// Identifies a file whatever its name: device and inode.
 package struct FileIdentity: Equatable, Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
@@ -88,26 +88,26 @@ package struct FileIdentity: Equatable, Hashable, Sendable {
         self.inode = inode
     }
 
-    /// True when both may be one file, of which one was looked at before a restart of the machine.
+    /// True when both may be the same file, one of them seen before a restart of the machine.
     ///
-    /// Device numbers last as long as a mount: the next boot, or a disk plugged in again, may get another one.
+    /// Device numbers last only as long as a mount: after a boot, or when a disk is plugged in again, they may change.
     package func matchesAcrossMounts(_ other: FileIdentity) -> Bool { inode == other.inode }
 }
 
-/// The room that a file system has.
+/// The free space of a file system.
 package struct FileSystemRoom: Equatable, Sendable {
-    /// What an unprivileged process may still write.
+    /// The space that an unprivileged process may use.
     package var availableByteCount: Int64
     package var totalByteCount: Int64
-    /// False when no further file can be made, whatever room there is.
+    /// False when no further file can be created, whatever the free space.
     package var hasFreeInodes: Bool
 }
 
-/// An owned file descriptor, closed when it goes.  Isolation: calls are as thread-safe as the kernel's.
+/// An owned file descriptor, closed when it is destroyed.  Isolation: calls are as thread-safe as the kernel's.
 package struct FileDescriptor: ~Copyable, Sendable {
     package let raw: Int32
 
-    /// Takes over a descriptor that somebody else opened.
+    /// Takes ownership of an open descriptor.
     package init(owning raw: Int32) {
         self.raw = raw
     }
@@ -117,19 +117,19 @@ package struct FileDescriptor: ~Copyable, Sendable {
         try self.init(open: Place(path: path), flags: flags, mode: mode)
     }
 
-    /// Opens what stands at a place; O_CLOEXEC is always set.  C: openat(2)
+    /// Opens a place; O_CLOEXEC is always set.  C: openat(2)
     package init(open place: Place, flags: Int32, mode: UInt32 = 0o600) throws(Errno) {
         raw = try unsafe place.call { unsafe cplatform_open($0, $1, flags | O_CLOEXEC, mode) }
     }
 
-    /// Makes a file that has no name yet and goes with its last descriptor.  C: openat(2), O_TMPFILE
+    /// Creates a file without a name, which disappears when its last descriptor is closed.  C: openat(2), O_TMPFILE
     package init(unnamedIn directory: Place, mode: UInt32) throws(Errno) {
         raw = try unsafe directory.call { unsafe cplatform_open_unnamed($0, $1, mode) }
     }
 
     deinit { _ = Glibc.close(raw) }
 
-    /// Closes and tells what the kernel says only then (NFS, quota).  C: close(2)
+    /// Closes the descriptor and reports errors that the kernel reports only then (NFS, quota).  C: close(2)
     package consuming func close() throws(Errno) {
         let code = Glibc.close(raw)
         let error = Errno.current
@@ -143,7 +143,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Writes all bytes at an offset, in as many calls as it takes.  C: pwrite(2)
     package borrowing func write(_ bytes: borrowing RawSpan, at offset: Int64) throws(Errno) {
-        // Safety: the pointer lives for the call alone.
+        // Safety: the pointer is used only during the call.
         let failure = unsafe bytes.withUnsafeBytes { buffer in unsafe writeAll(buffer, at: offset) }
         if let failure { throw failure }
     }
@@ -170,7 +170,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         var bytes = [UInt8](repeating: 0, count: count)
         var done = 0
         while done < count {
-            // Safety: the buffer outlives the call and is as long as we say.
+            // Safety: the buffer outlives the call, and the size is its own.
             let part = unsafe bytes.withUnsafeMutableBytes { buffer in
                 unsafe pread(raw, buffer.baseAddress.map { unsafe $0 + done }, count - done, Int(offset) + done)
             }
@@ -196,7 +196,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         _ = try valueOrErrno { fsync(raw) }
     }
 
-    /// Makes all that the file system holds durable.  C: syncfs(2)
+    /// Makes everything on the file system durable.  C: syncfs(2)
     package borrowing func synchronizeFileSystem() throws(Errno) {
         _ = try valueOrErrno { cplatform_syncfs(raw) }
     }
@@ -210,20 +210,20 @@ package struct FileDescriptor: ~Copyable, Sendable {
         _ = try valueOrErrno { ftruncate(raw, Int(byteCount)) }
     }
 
-    /// Reserves room from the file's first byte on and leaves its length alone; `.notSupported` where the file system
+    /// Reserves space from offset 0 on without changing the file's length; `.notSupported` where the file system
     /// cannot.  C: fallocate(2)
     package borrowing func preallocate(byteCount: Int64) throws(Errno) {
         _ = try valueOrErrno { cplatform_preallocate(raw, byteCount) }
     }
 
-    /// The offset of the first byte that nobody has written, the file's length if there is none before it; nil where the
-    /// kernel does not say.  C: lseek(2), SEEK_HOLE
+    /// The offset of the first hole, or the file's length if there is none; nil when the kernel does not report holes.
+    /// C: lseek(2), SEEK_HOLE
     package borrowing func firstHole() -> Int64? {
         let offset = cplatform_first_hole(raw)
         return offset < 0 ? nil : offset
     }
 
-    /// Gives a file that was made without a name its first; `.exists` if that is taken.  C: linkat(2)
+    /// Gives an unnamed file its first name; `.exists` if that is taken.  C: linkat(2)
     package borrowing func giveName(_ place: Place) throws(Errno) {
         let raw = raw
         _ = try unsafe place.call { unsafe cplatform_give_name(raw, $0, $1) }
@@ -233,7 +233,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         _ = try valueOrErrno { fchmod(raw, mode) }
     }
 
-    /// Which kind of lock: many may share, one alone may exclude.
+    /// The kind of lock: many processes may share one, only one may have an exclusive one.
     package enum LockKind: Sendable {
         case shared
         case exclusive
@@ -248,13 +248,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
         }
     }
 
-    /// Takes or gives up the open file's lock; false when somebody else's lock is in the way.  C: F_OFD_SETLK, fcntl(2)
+    /// Takes or releases the lock of the open file; false when another lock prevents it.  C: F_OFD_SETLK, fcntl(2)
     package borrowing func lock(_ kind: LockKind, wait: Bool = false) throws(Errno) -> Bool {
         let raw = raw
         return try Self.isLockHad { cplatform_lock(raw, kind.flag, wait) }
     }
 
-    /// Takes or gives up the lock of some bytes, as `lock(_:wait:)` does that of all; never waits.
+    /// Takes or releases the lock of a byte range, as `lock(_:wait:)` does for the whole file; never waits.
     package borrowing func lock(_ kind: LockKind, at offset: Int64, byteCount: Int64) throws(Errno) -> Bool {
         let raw = raw
         return try Self.isLockHad { cplatform_lock_range(raw, kind.flag, offset, byteCount) }
@@ -270,23 +270,23 @@ package struct FileDescriptor: ~Copyable, Sendable {
         }
     }
 
-    /// True while another open file description holds any lock on it.  C: F_OFD_GETLK, fcntl(2)
+    /// True while another open file description has a lock on it.  C: F_OFD_GETLK, fcntl(2)
     package borrowing func isLockedElsewhere() throws(Errno) -> Bool {
         let raw = raw
         return try valueOrErrno { cplatform_is_locked(raw) } == 1
     }
 
-    /// The mount that the file was opened through, or nil where the kernel does not say.  C: statx(2)
+    /// The mount through which the file was opened; nil when the kernel does not report it.  C: statx(2)
     ///
-    /// From Linux 6.8 on no two mounts of a boot have the same; before, one that is gone leaves its number to the next.
+    /// Unique within a boot since Linux 6.8; before, the number of an unmounted file system is reused.
     package borrowing func mountID() -> Int64? {
         let id = cplatform_mount_id(raw)
         return id < 0 ? nil : id
     }
 
-    /// When the file was made, in nanoseconds since 1970, or nil where the file system does not keep it.  C: statx(2)
+    /// When the file was created, in nanoseconds since 1970; nil when the file system does not store it.  C: statx(2)
     ///
-    /// Tells a file from an earlier one that had the same inode number.
+    /// Tells a file from an earlier one with the same inode number.
     package borrowing func birthNanoseconds() -> Int64? {
         let time = cplatform_birth_time(raw)
         return time < 0 ? nil : time
@@ -298,13 +298,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return magic < 0 ? nil : magic
     }
 
-    /// What room the file system has left, or nil where it does not say.  C: fstatvfs(3)
+    /// The free space of the file system; nil when it does not report it.  C: fstatvfs(3)
     package borrowing func room() -> FileSystemRoom? {
         var available: Int64 = 0
         var total: Int64 = 0
         var hasFreeInodes = false
         let code = unsafe cplatform_room(raw, &available, &total, &hasFreeInodes)
-        // FUSE without an answer of its own says zero of everything.
+        // A FUSE file system without an answer reports 0 for everything.
         guard code == 0, total > 0 else { return nil }
         return FileSystemRoom(availableByteCount: available, totalByteCount: total, hasFreeInodes: hasFreeInodes)
     }

@@ -2,9 +2,10 @@ internal import Synchronization
 
 /// A mutex that the thread sanitizer can see.  Isolation: any thread.
 ///
-/// `Mutex` on Linux locks with raw futex calls inside the uninstrumented runtime library, so the sanitizer reports every
-/// guarded state as a race. An atomic touched first and last in the critical section gives it the edge (two plain moves).
-/// Keep the body short: no I/O, no call-outs, no other lock.
+/// `Mutex` on Linux uses futex calls inside the uninstrumented runtime library, so the sanitizer would report every
+/// guarded state as a race. An atomic accessed first and last in the critical section gives it the ordering, at the
+/// cost of two plain moves.
+/// Keep the body short: no I/O, no calls to other code, no other lock.
 package struct Guarded<State: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
     private let edge = Atomic<Bool>(false)

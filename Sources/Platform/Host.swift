@@ -1,15 +1,15 @@
 internal import CPlatform
 internal import Glibc
 
-/// The kernel's name for this boot: what was in the page cache is still there while it stays the same.
+/// The kernel's id of this boot: while it is the same, bytes in the page cache are not lost.
 ///
-/// Empty where it cannot be read; callers must then treat it as never equal to another boot's.
+/// Empty when it cannot be read; callers must then treat every boot as another one.
 package func bootID() -> String {
     guard let bytes = try? readFile("/proc/sys/kernel/random/boot_id", limitByteCount: 64) else { return "" }
     return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
 }
 
-/// Bytes nobody can guess.  C: getrandom(2)
+/// Random bytes that cannot be guessed.  C: getrandom(2)
 package func randomBytes(count: Int) throws(Errno) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let code = unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -19,7 +19,7 @@ package func randomBytes(count: Int) throws(Errno) -> [UInt8] {
     return bytes
 }
 
-/// This process's memory in use, in KiB, or -1.  See proc(5), statm.
+/// The resident memory of this process in KiB, or -1.  See proc(5), statm.
 package func residentKibibytes() -> Int {
     guard let bytes = try? readFile("/proc/self/statm", limitByteCount: 128) else { return -1 }
     let fields = bytes.split(separator: UInt8(ascii: " "))
@@ -27,7 +27,7 @@ package func residentKibibytes() -> Int {
     return pages * Int(sysconf(Int32(_SC_PAGESIZE))) / 1024
 }
 
-/// Keeps threads from each growing a heap of its own; call before the first of them starts.
+/// Limits the number of heaps that threads create; call before the first thread starts.
 package func limitHeapArenas(_ count: Int32) {
     cplatform_limit_arenas(count)
 }

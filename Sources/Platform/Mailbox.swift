@@ -1,6 +1,7 @@
-/// A queue that many threads fill and one thread empties whole.  Isolation: any thread, state in Guarded.
+/// A queue that many threads fill and one thread empties.  Isolation: any thread, state in Guarded.
 ///
-/// Two ways to hear of news: a worker thread sleeps in `waitAndTakeAll`; the loop passes `onFirst`, which wakes its poll.
+/// A reader is notified in one of two ways: a worker thread sleeps in `waitAndTakeAll`; the loop passes `onFirst`,
+/// which wakes its poll.
 package final class Mailbox<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element] = []
@@ -33,7 +34,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
         if isFirst { notify() }
     }
 
-    /// What has come since the last call; never waits.
+    /// The elements sent since the last call; never waits.
     package func takeAll() -> [Element] {
         state.withLock { state in
             let elements = state.elements
@@ -44,7 +45,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
 
     package var isEmpty: Bool { state.withLock { $0.elements.isEmpty } }
 
-    /// Sleeps until something is there; nil once the mailbox is closed and empty, `[]` when the time was up.
+    /// Sleeps until there are elements; nil once the mailbox is closed and empty, `[]` when the time is up.
     package func waitAndTakeAll(timeoutMilliseconds: Int32 = -1) -> [Element]? {
         let deadline =
             timeoutMilliseconds < 0 ? nil : monotonicNanoseconds() + Int64(timeoutMilliseconds) * 1_000_000
@@ -60,14 +61,14 @@ package final class Mailbox<Element: Sendable>: Sendable {
                 wakeUp.wait(timeoutMilliseconds: -1)
                 continue
             }
-            // A wake-up may be for what was taken before: only the clock says that the time is up.
+            // The wake-up may be for elements that were already taken: only the clock shows that the time is up.
             let rest = deadline - monotonicNanoseconds()
             if rest <= 0 { return [] }
             wakeUp.wait(timeoutMilliseconds: Int32(clamping: (rest + 999_999) / 1_000_000))
         }
     }
 
-    /// Lets the reader end after what is still inside.
+    /// Ends the reader's loop after the remaining elements.
     package func close() {
         state.withLock { $0.isClosed = true }
         wakeUp.signal()

@@ -1,12 +1,12 @@
 internal import CPlatform
 internal import Glibc
 
-/// Where a connection leads: an IPv4 or IPv6 address and a port.
+/// The target of a connection: an IPv4 or IPv6 address and a port.
 package struct SocketAddress: Equatable, Sendable {
     /// A struct sockaddr_in or sockaddr_in6.
     private let bytes: [UInt8]
 
-    /// Nil for any other family, and for fewer bytes than its address has.
+    /// Nil for another family, and for too few bytes.
     package init?(_ address: UnsafeRawBufferPointer) {
         guard address.count >= MemoryLayout<sa_family_t>.size else { return nil }
         let family = unsafe Int32(address.loadUnaligned(as: sa_family_t.self))
@@ -15,7 +15,7 @@ package struct SocketAddress: Equatable, Sendable {
         bytes = unsafe Array(address.prefix(count))
     }
 
-    /// Nil for what is no address in numbers.  C: inet_pton(3)
+    /// Nil for text that is not a numeric address.  C: inet_pton(3)
     package init?(numeric text: String, port: Int) {
         guard let port = UInt16(exactly: port) else { return nil }
         var four = sockaddr_in()
@@ -35,11 +35,11 @@ package struct SocketAddress: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// The port: of both families the two bytes after the family's.
+    /// The port is in the two bytes after the family, in both families.
     package var port: Int { Int(bytes[2]) << 8 | Int(bytes[3]) }
 
-    /// Whether the system knows a way there by an interface that is up and has a carrier, or is there itself; nil when it
-    /// cannot be told.
+    /// Whether there is a route to the address through an interface that is up and has a carrier, or the address is
+    /// this machine's; nil when unknown.
     ///
     /// Nothing is sent.
     package var hasRoute: Bool? {
@@ -53,23 +53,23 @@ package struct SocketAddress: Equatable, Sendable {
     }
 }
 
-/// Whether there is a way into the internet, as far as the routes of this system tell.
+/// Whether the routes of this system lead to the internet.
 ///
-/// They are asked for addresses that do not change, those of root name servers: a tunnel may stand for the default route by
-/// two halves, and a rule may lead to a table of its own. Nothing is sent to them.
+/// Checks routes to fixed addresses, those of root name servers, because a tunnel may replace the default route by two
+/// halves, or a rule may use a routing table of its own. Nothing is sent to them.
 package func hasDefaultRoute() -> Bool {
     ["198.41.0.4", "193.0.14.129", "2001:503:ba3e::2:30", "2001:7fd::1"].contains { text in
         SocketAddress(numeric: text, port: 53)?.hasRoute == true
     }
 }
 
-/// Tells that links, addresses, routes or rules of this system changed.  Isolation: any thread.  C: rtnetlink(7)
+/// Reports changes of links, addresses, routes or rules of this system.  Isolation: any thread.  C: rtnetlink(7)
 package final class NetworkWatch: Sendable {
     private let descriptor: FileDescriptor
     /// For poll(2).
     package var raw: Int32 { descriptor.raw }
 
-    /// Nil where the system lets nobody watch.
+    /// Nil when the system does not allow it.
     package init?() {
         let raw = cplatform_network_watch()
         if raw < 0 { return nil }

@@ -1,16 +1,16 @@
 internal import CPlatform
 internal import Glibc
 
-/// A directory that is held open to look names up in, wherever its path leads by now.  Isolation: any thread.
+/// An open directory for looking up names, even if its path now leads elsewhere.  Isolation: any thread.
 package final class Directory: Sendable {
-    /// Opened with O_PATH: for names alone.
+    /// Opened with O_PATH, which allows only look-ups.
     let descriptor: FileDescriptor
 
     private init(_ descriptor: consuming FileDescriptor) {
         self.descriptor = descriptor
     }
 
-    /// Opens a directory that no symbolic link may be on the way to; `.crossDevice` when one is.  C: openat2(2)
+    /// Opens a directory; `.crossDevice` when a symbolic link is in the path.  C: openat2(2)
     ///
     /// - Parameter path: absolute.
     package static func open(withoutLinks path: String) throws(Errno) -> Directory {
@@ -25,9 +25,9 @@ package final class Directory: Sendable {
 
     /// Opens a directory below this one; `.crossDevice` when `..` or a symbolic link leads out of it.  C: openat2(2)
     ///
-    /// Where the kernel cannot promise that (before Linux 5.6, or in a sandbox), no link may be on the way at all.
+    /// Where the kernel cannot guarantee that (before Linux 5.6, or in a sandbox), any link in the path fails.
     ///
-    /// - Parameter path: relative; empty for this one.
+    /// - Parameter path: relative; empty for this directory.
     package func open(beneath path: String) throws(Errno) -> Directory {
         if path.isEmpty { return self }
         do throws(Errno) {
@@ -38,7 +38,7 @@ package final class Directory: Sendable {
         return try walk(path)
     }
 
-    /// How often a resolution is tried that renames elsewhere get in the way of.
+    /// How often a look-up is repeated when renames elsewhere disturb it.
     private static let maxTryCount = 1_000
 
     private static func descriptor(
@@ -59,7 +59,7 @@ package final class Directory: Sendable {
         FileDescriptor(owning: try valueOrErrno { unsafe cplatform_open_name(directory, name) })
     }
 
-    /// Goes down name by name, and over no link.
+    /// Opens one name after the other and follows no link.
     private func walk(_ path: String) throws(Errno) -> Directory {
         var directory = self
         for part in path.utf8.split(separator: UInt8(ascii: "/")) {
@@ -76,31 +76,31 @@ package final class Directory: Sendable {
     }
 }
 
-/// A name as system calls take it: in a directory that is held open, or as a whole path.
+/// A name for system calls: in an open directory, or as a whole path.
 package struct Place: Sendable {
     let directory: Directory?
     let name: String
 
-    /// What a path leads to, wherever that is.
+    /// A path, wherever it leads.
     package init(path: String) {
         directory = nil
         name = path
     }
 
-    /// - Parameter name: of one component; `.` for the directory itself.
+    /// - Parameter name: one component; `.` for the directory itself.
     package init(directory: Directory, name: String) {
         self.directory = directory
         self.name = name
     }
 
-    /// The directory that holds the name.
+    /// The directory that contains the name.
     package var parent: Place {
         if let directory { return Place(directory: directory, name: ".") }
         guard let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) else { return Place(path: ".") }
         return Place(path: slash == name.startIndex ? "/" : String(name[..<slash]))
     }
 
-    /// Calls with what the `…at` calls want, the directory held open until then.
+    /// Calls `body` with the arguments of the `…at` calls; keeps the directory open meanwhile.
     func call<Value: FixedWidthInteger & SignedInteger>(
         _ body: (_ directory: Int32, _ name: UnsafePointer<CChar>) -> Value
     ) throws(Errno) -> Value {
@@ -108,21 +108,21 @@ package struct Place: Sendable {
         let name = name
         return try valueOrErrno {
             withExtendedLifetime(directory) {
-                // Safety: the text lives for the call.
+                // Safety: the text exists during the call.
                 unsafe name.withCString { unsafe body(directory?.descriptor.raw ?? AT_FDCWD, $0) }
             }
         }
     }
 }
 
-/// Renames; fails with `.exists` rather than replace, where the file system can say so atomically.  C: renameat2(2)
+/// Renames atomically; fails with `.exists` instead of replacing a file.  C: renameat2(2)
 ///
-/// Throws `.invalidArgument` where the file system has no such rename (NFS, some FUSE).
+/// Throws `.invalidArgument` where the file system does not support this (NFS, some FUSE).
 package func renameExclusively(_ old: Place, to new: Place) throws(Errno) {
     try unsafe pair(old, new) { unsafe cplatform_rename_exclusive($0, $1, $2, $3) }
 }
 
-/// Renames, replacing what stands there.  C: renameat(2)
+/// Renames, replacing an existing file.  C: renameat(2)
 package func renameReplacing(_ old: Place, to new: Place) throws(Errno) {
     try unsafe pair(old, new) { unsafe cplatform_rename($0, $1, $2, $3) }
 }
@@ -137,7 +137,7 @@ package func removeFile(_ place: Place) throws(Errno) {
     _ = try unsafe place.call { unsafe cplatform_unlink($0, $1) }
 }
 
-/// Makes a directory with the permissions that the umask leaves; false when the name was taken.  C: mkdirat(2)
+/// Creates a directory with the permissions that the umask allows; false when the name was taken.  C: mkdirat(2)
 package func makeDirectory(_ place: Place) throws(Errno) -> Bool {
     do throws(Errno) {
         _ = try unsafe place.call { unsafe mkdirat($0, $1, 0o777) }
@@ -148,15 +148,16 @@ package func makeDirectory(_ place: Place) throws(Errno) -> Bool {
     }
 }
 
-/// Throws why this process could not make and remove names in that directory.  C: faccessat(2)
+/// Throws the reason why this process cannot create and remove names in that directory.  C: faccessat(2)
 package func checkWritable(directory place: Place) throws(Errno) {
     _ = try unsafe place.call { unsafe cplatform_may_write($0, $1) }
 }
 
-/// False when no rename can bring a file to a directory, since they are reached through two mounts; changes nothing.
+/// False when no rename can move a file to a directory because they are on different mounts; changes nothing.
 ///
-/// Device numbers do not tell: those of a file and its directory differ on overlayfs, and two mounts may have one.
-/// C: rename(2), which looks at the mounts (EXDEV) before it refuses `.` for a new name (EBUSY)
+/// Device numbers do not help: on overlayfs a file and its directory have different ones, and two mounts may have the
+/// same.
+/// C: rename(2), which compares the mounts (EXDEV) before it refuses `.` as a new name (EBUSY)
 package func isOneMount(_ file: Place, _ directory: Place) -> Bool {
     let itself = directory.directory == nil ? Place(path: directory.name + "/.") : directory
     do throws(Errno) {
@@ -173,13 +174,13 @@ private func pair(
     let other = new.directory
     _ = try unsafe old.call { directory, name in
         withExtendedLifetime(other) {
-            // Safety: both texts live for the call.
+            // Safety: both texts exist during the call.
             unsafe new.name.withCString { unsafe body(directory, name, other?.descriptor.raw ?? AT_FDCWD, $0) }
         }
     }
 }
 
-/// The path of a directory with no symbolic link on the way; what does not exist of it is taken as it stands.
+/// The path of a directory with symbolic links resolved; the part that does not exist is kept as it is.
 /// C: realpath(3)
 ///
 /// - Parameter path: absolute and normalised.

@@ -1,7 +1,7 @@
 internal import CPlatform
 internal import Glibc
 
-/// A signal that asks a process to end: each whose default it is, save those that tell of a defect.  See signal(7)
+/// A signal that asks a process to end: all that end it by default, except those for a crash.  See signal(7)
 package struct EndSignal: RawRepresentable, Hashable, Sendable, CaseIterable {
     package let rawValue: Int32
 
@@ -21,11 +21,12 @@ package struct EndSignal: RawRepresentable, Hashable, Sendable, CaseIterable {
         + [SIGIO, SIGPWR, SIGSTKFLT] + Array(cplatform_first_realtime_signal()...cplatform_last_realtime_signal())
 }
 
-/// Blocks the signals that ask for an end, so that a `SignalSource` can read them, and ignores those that would kill
-/// us for a reader that went away or a file that grew too large.  C: pthread_sigmask(3), signal(2)
+/// Blocks the signals that ask the process to end, so that a `SignalSource` can read them, and ignores those for a
+/// closed pipe or a file over its size limit.  C: pthread_sigmask(3), signal(2)
 ///
-/// Call before the first thread starts: threads inherit the mask. What was ignored at exec (nohup, a shell's background
-/// job) stays so; SIGTERM always ends. SIGQUIT, which Swift's runtime takes for a crash, is blocked like the others.
+/// Call before the first thread starts: threads inherit the mask. Signals ignored at exec (nohup, a shell's background
+/// job) stay ignored; SIGTERM always ends the process. SIGQUIT, which Swift's runtime treats as a crash, is blocked
+/// too.
 package func prepareSignals() {
     var set = endSignalSet()
     _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
@@ -33,7 +34,7 @@ package func prepareSignals() {
     _ = signal(SIGXFSZ, SIG_IGN)
 }
 
-/// Those that were ignored at exec are left out: the kernel keeps a blocked signal for us even if it is ignored.
+/// Without signals ignored at exec: the kernel would queue a blocked signal even if it is ignored.
 private func endSignalSet() -> sigset_t {
     var set = sigset_t()
     _ = unsafe sigemptyset(&set)
@@ -47,23 +48,23 @@ private func endSignalSet() -> sigset_t {
 private func isIgnored(_ signal: EndSignal) -> Bool {
     var action = sigaction()
     guard unsafe sigaction(signal.rawValue, nil, &action) == 0 else { return false }
-    // SIG_IGN is the number 1 made a function pointer; functions cannot be compared.
+    // SIG_IGN is the number 1 as a function pointer; functions cannot be compared.
     return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
 }
 
-/// A descriptor that becomes readable when a blocked end signal came.  Isolation: one thread.  C: signalfd(2)
+/// A descriptor that becomes readable when a blocked end signal arrives.  Isolation: one thread.  C: signalfd(2)
 package struct SignalSource: ~Copyable, Sendable {
     private let descriptor: FileDescriptor
     /// For poll(2).
     package var raw: Int32 { descriptor.raw }
 
-    /// Reads the signals that `prepareSignals` has blocked.
+    /// Reads the signals that `prepareSignals` blocked.
     package init() throws(Errno) {
         var set = endSignalSet()
         descriptor = FileDescriptor(owning: try valueOrErrno { unsafe cplatform_signalfd(&set) })
     }
 
-    /// The next signal that came; nil when there is none.
+    /// The next pending signal; nil when there is none.
     package borrowing func next() -> EndSignal? {
         EndSignal(rawValue: cplatform_read_signal(descriptor.raw))
     }
@@ -75,7 +76,7 @@ package struct ProcessHandle: ~Copyable, Sendable {
     /// For poll(2).
     package var raw: Int32 { descriptor.raw }
 
-    /// Nil when there is no such process now, or the kernel has no such descriptors.
+    /// Nil when the process does not exist, or the kernel does not support such descriptors.
     package init?(processID: Int64) {
         guard let id = pid_t(exactly: processID), id > 0 else { return nil }
         let raw = cplatform_pidfd_open(id)
@@ -88,7 +89,7 @@ package struct ProcessHandle: ~Copyable, Sendable {
 /// This process's id.
 package func currentProcessID() -> Int64 { Int64(getpid()) }
 
-/// Ends the process without running exit handlers: a library's would run under threads that still use it.  C: _exit(2)
+/// Ends the process without exit handlers: they would run while other threads still use the libraries.  C: _exit(2)
 package func endProcess(code: Int32) -> Never {
     _exit(code)
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Gives standard input, output and error a descriptor each if they were closed at exec, so that no file we open can
-/// take their place; says which of the three were closed.
+/// Opens /dev/null for those of standard input, output and error that were closed at exec, so that no file of ours gets
+/// their numbers; returns which were closed.
 package func occupyStandardStreams() -> [Int32] {
     var closed: [Int32] = []
     for raw: Int32 in 0...2 where fcntl(raw, F_GETFD) < 0 {
@@ -12,8 +12,8 @@ package func occupyStandardStreams() -> [Int32] {
     return closed
 }
 
-/// Moves standard output to a private descriptor and points descriptor 1 at standard error, so that a stray print of
-/// any library cannot break the stream of messages.  C: fcntl(2) F_DUPFD_CLOEXEC, dup2(2)
+/// Moves standard output to a private descriptor and points descriptor 1 at standard error, so that output printed by a
+/// library cannot break the stream of messages.  C: fcntl(2) F_DUPFD_CLOEXEC, dup2(2)
 package func takeStandardOutput() throws(Errno) -> FileDescriptor {
     let output = FileDescriptor(owning: try valueOrErrno { fcntl(1, F_DUPFD_CLOEXEC, 3) })
     _ = try valueOrErrno { dup2(2, 1) }
@@ -25,20 +25,20 @@ package func isTerminal(_ raw: Int32) -> Bool {
     isatty(raw) == 1
 }
 
-/// Writes what the descriptor takes at once or after waiting for it; says how much that was.  C: write(2)
+/// Writes what the descriptor accepts in one call; returns how much.  C: write(2)
 package func writeSome(_ bytes: [UInt8], to raw: Int32) throws(Errno) -> Int {
     try valueOrErrno { unsafe bytes.withUnsafeBytes { unsafe write(raw, $0.baseAddress, $0.count) } }
 }
 
-/// One descriptor to wait for, and what came of it.
+/// One descriptor to wait for, with the result.
 package struct PollRequest: Sendable {
-    /// Negative ones are passed over.
+    /// Negative ones are ignored.
     package var descriptor: Int32
-    /// False: only its end (POLLERR, POLLHUP) is of interest.
+    /// False: only its end (POLLERR, POLLHUP) counts.
     package var wantsInput: Bool
-    /// There is something to read, or the end of it.
+    /// There is input, or its end.
     package var isReadable = false
-    /// Nobody is at the other end, or the descriptor is of no use.
+    /// The other end is closed, or the descriptor is invalid.
     package var isBroken = false
 
     /// Asks about one descriptor.
@@ -48,7 +48,7 @@ package struct PollRequest: Sendable {
     }
 }
 
-/// Sleeps until one of the descriptors has news or the time is up; negative waits for ever.  C: poll(2)
+/// Sleeps until one of the descriptors is ready or the time is up; a negative time means no limit.  C: poll(2)
 package func waitForNews(_ requests: inout [PollRequest], timeoutMilliseconds: Int32) {
     var polls = requests.map { pollfd(fd: $0.descriptor, events: $0.wantsInput ? Int16(POLLIN) : 0, revents: 0) }
     let count = unsafe poll(&polls, nfds_t(polls.count), timeoutMilliseconds)
@@ -59,12 +59,12 @@ package func waitForNews(_ requests: inout [PollRequest], timeoutMilliseconds: I
     }
 }
 
-/// Reads what is there, waiting until something is; empty at the end of the input.  C: read(2)
+/// Reads the available bytes and waits for the first; empty at the end of the input.  C: read(2)
 package func readSome(count: Int, from raw: Int32) throws(Errno) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     while true {
         do throws(Errno) {
-            // Safety: the buffer outlives the call and is as long as we say.
+            // Safety: the buffer outlives the call, and the size is its own.
             let part = try valueOrErrno {
                 unsafe bytes.withUnsafeMutableBytes { unsafe read(raw, $0.baseAddress, $0.count) }
             }

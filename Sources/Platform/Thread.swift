@@ -1,7 +1,7 @@
 internal import CPlatform
 internal import Glibc
 
-/// A descriptor that wakes whoever polls it.  Isolation: any thread.  C: eventfd(2)
+/// A descriptor that wakes the thread polling it.  Isolation: any thread.  C: eventfd(2)
 package struct WakeUp: ~Copyable, Sendable {
     private let descriptor: FileDescriptor
     package var raw: Int32 { descriptor.raw }
@@ -15,13 +15,13 @@ package struct WakeUp: ~Copyable, Sendable {
         _ = unsafe write(descriptor.raw, &one, 8)
     }
 
-    /// Takes back all signals so far.
+    /// Clears all signals so far.
     package borrowing func drain() {
         var count: UInt64 = 0
         _ = unsafe read(descriptor.raw, &count, 8)
     }
 
-    /// Sleeps until signalled or until the time is up; negative waits for ever.  C: poll(2)
+    /// Sleeps until signalled or until the time is up; a negative time means no limit.  C: poll(2)
     package borrowing func wait(timeoutMilliseconds: Int32) {
         var request = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
         if unsafe poll(&request, 1, timeoutMilliseconds) > 0 { drain() }
@@ -44,7 +44,7 @@ package struct Thread: Sendable {
             unsafe cplatform_name_thread(String(name.prefix(15)))
             body()
         }
-        // Safety: balanced by takeRetainedValue in threadEntry, or below when there will be no thread.
+        // Safety: balanced by takeRetainedValue in threadEntry, or by the release below if no thread starts.
         let context = unsafe Unmanaged.passRetained(named)
         let code = unsafe pthread_create(&id, nil, threadEntry, context.toOpaque())
         if code != 0 {
@@ -58,7 +58,7 @@ package struct Thread: Sendable {
         _ = pthread_join(id, nil)
     }
 
-    /// Something that tells threads apart.
+    /// A number that tells threads apart.
     package static var current: UInt { UInt(pthread_self()) }
 
     fileprivate static func run(_ context: UnsafeMutableRawPointer) {
