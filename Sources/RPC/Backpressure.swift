@@ -1,19 +1,19 @@
 package import Platform
 
-/// Keeps the reader from taking more requests while too many answers wait to be read.  Isolation: any thread.
+/// Stops the reader from taking more requests while too many answers are unsent.  Isolation: any thread.
 ///
-/// Whoever adds never waits; only the reader does, in `waitForRoom`.
+/// `add` never waits; only the reader does, in `waitForRoom`.
 package final class Backpressure: Sendable {
     private struct State {
-        // Signed, and allowed below zero for a moment: an answer may be written before its sender has counted it.
+        // Signed, because it may drop below zero briefly: an answer may be written before its sender has counted it.
         var byteCount = 0
         var count = 0
         var isReaderWaiting = false
     }
 
-    /// Bytes of answers that may wait.
+    /// The most bytes of unsent answers.
     package static let maximumByteCount = 16 << 20
-    /// Answers that may wait.
+    /// The most unsent answers.
     package static let maximumCount = 10_000
 
     private let maximumByteCount: Int
@@ -21,7 +21,7 @@ package final class Backpressure: Sendable {
     private let state = Guarded(State())
     private let wakeUp: WakeUp
 
-    /// A gate that is open; throws when the system has no descriptor left.
+    /// Starts open; throws when the system has no descriptor left.
     package init(
         maximumByteCount: Int = Backpressure.maximumByteCount, maximumCount: Int = Backpressure.maximumCount
     ) throws(Errno) {
@@ -30,16 +30,16 @@ package final class Backpressure: Sendable {
         wakeUp = try WakeUp()
     }
 
-    /// Bytes of answers that wait.
+    /// Bytes of unsent answers.
     package var byteCount: Int { state.withLock { $0.byteCount } }
 
-    /// Answers that wait.
+    /// The number of unsent answers.
     package var count: Int { state.withLock { $0.count } }
 
     /// True while the reader sleeps in `waitForRoom`.
     var isReaderWaiting: Bool { state.withLock { $0.isReaderWaiting } }
 
-    /// Counts an answer, or more; never waits.
+    /// Counts one or more answers; never waits.
     package func add(byteCount: Int, count: Int = 1) {
         state.withLock { state in
             state.byteCount += byteCount
@@ -47,12 +47,12 @@ package final class Backpressure: Sendable {
         }
     }
 
-    /// Takes back what `add` counted; wakes the reader when there is room.
+    /// Undoes what `add` counted; wakes the reader when both counts are low enough.
     package func subtract(byteCount: Int, count: Int = 1) {
         let isReaderFree = state.withLock { state in
             state.byteCount -= byteCount
             state.count -= count
-            // Half, so that the reader does not stop and go at every answer.
+            // Half the limit, so that the reader does not stop and start at every answer.
             if !state.isReaderWaiting || !fits(state, fraction: 2) { return false }
             state.isReaderWaiting = false
             return true
@@ -60,9 +60,9 @@ package final class Backpressure: Sendable {
         if isReaderFree { wakeUp.signal() }
     }
 
-    /// Returns at once within the limits; past them, sleeps until no more than half of each is left.
+    /// Returns at once within the limits; otherwise sleeps until both counts are at most half their limit.
     ///
-    /// For one thread: the reader.
+    /// For one thread only: the reader.
     package func waitForRoom() {
         let mustWait = state.withLock { state in
             state.isReaderWaiting = !fits(state, fraction: 1)

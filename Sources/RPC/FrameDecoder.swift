@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Takes a byte stream apart into messages, whatever pieces it comes in.
+/// Splits a byte stream into messages; the bytes may arrive in pieces of any size.
 ///
-/// Each byte is copied once or twice, never more often, however long the line and small the pieces. What it keeps between
-/// two calls is at most one message. Isolation: a value of whoever reads.
+/// Each byte is copied at most twice, however long the line and small the pieces. Between two calls it keeps at most
+/// one message. Isolation: a value of the reader.
 package struct FrameDecoder: Sendable {
     private enum State {
-        /// Nothing but blanks has come, or too little to tell the framing.
+        /// Only white space so far, or too few bytes to recognise the framing.
         case opening
         case line
-        /// In a line that was too long, up to its end.
+        /// In a line that is too long, up to its end.
         case lineSkipping
         case header
         case body(missingByteCount: Int)
@@ -22,31 +22,32 @@ package struct FrameDecoder: Sendable {
     private var state = State.opening
     /// The message, header line or opening bytes so far.
     private var partial: [UInt8] = []
-    /// How many bytes the opening has seen, blanks included.
+    /// The number of opening bytes, white space included.
     private var openingByteCount = 0
     private var block = HeaderBlock()
 
-    /// What the stream turned out to use; nil until its first text.
+    /// The framing in use; nil until the first byte that is not white space decides it.
     package private(set) var framing: Framing?
 
-    /// A decoder for a stream of which nothing was read yet.
+    /// A decoder for a new stream.
     package init(choice: FramingChoice) {
         self.choice = choice
     }
 
-    /// What has become complete with these bytes, in order.
+    /// Returns the messages that these bytes complete, in order.
     package mutating func feed(_ bytes: borrowing RawSpan) -> [FrameEvent] {
-        // Safety: the pointer lives for the call alone.
+        // Safety: the pointer is used only during the call.
         unsafe bytes.withUnsafeBytes { buffer in unsafe feed(buffer) }
     }
 
     /// As `feed` of a span.
     package mutating func feed(_ bytes: [UInt8]) -> [FrameEvent] {
-        // Safety: the pointer lives for the call alone.
+        // Safety: the pointer is used only during the call.
         unsafe bytes.withUnsafeBytes { buffer in unsafe feed(buffer) }
     }
 
-    /// What the end of the stream completes: a last line without its newline. Half a header or body is dropped.
+    /// Returns what the end of the stream completes: a last line without newline. An incomplete header or body is
+    /// dropped.
     package mutating func finish() -> [FrameEvent] {
         var events: [FrameEvent] = []
         if case .opening = state, !partial.isEmpty { settle(choice == .header ? .header : .line, &events) }
@@ -82,7 +83,7 @@ package struct FrameDecoder: Sendable {
     }
 }
 
-// The opening: byte order marks, blanks, and the choice of the framing.
+// The opening: byte order marks, white space, and the choice of framing.
 extension FrameDecoder {
     private mutating func open(_ byte: UInt8, _ events: inout [FrameEvent]) {
         let offset = openingByteCount
@@ -90,7 +91,7 @@ extension FrameDecoder {
         // ASCII in UTF-16 has a NUL among its first two bytes.
         if byte == 0 { return fail(offset < 2 ? .utf16 : .nulByte, &events) }
         if partial.isEmpty && isBlank(byte) {
-            // Not to overflow however many blanks come.
+            // The count must not overflow, however much white space arrives.
             openingByteCount = min(openingByteCount, 2)
             return
         }
@@ -103,9 +104,9 @@ extension FrameDecoder {
             default: break
             }
         }
-        // A MessagePack array or map; in UTF-8 no character begins like this.
+        // A MessagePack array or map; no UTF-8 character begins like this.
         if (0x80...0x9F).contains(partial[0]) { return fail(.messagePack, &events) }
-        // The second byte of the stream may yet be the NUL that tells UTF-16.
+        // The second byte of the stream may be the NUL that reveals UTF-16.
         if offset == 0 { return }
         switch choice {
         case .line: settle(.line, &events)
@@ -132,7 +133,7 @@ extension FrameDecoder {
     private mutating func takeLine(_ rest: inout Slice<UnsafeRawBufferPointer>, _ events: inout [FrameEvent]) {
         let (segment, isComplete) = unsafe takeSegment(&rest)
         if unsafe contains(0, segment) { return fail(.nulByte, &events) }
-        // One more than the limit, for the carriage return that does not count.
+        // One more than the limit, for a carriage return, which does not count.
         if case .line = state, unsafe segment.count > FrameLimits.messageByteCount + 1 - partial.count {
             events.append(.messageTooLong)
             state = .lineSkipping
@@ -205,7 +206,7 @@ extension FrameDecoder {
     }
 }
 
-/// Takes what stands before the next newline, and the newline; all there is when none has come.
+/// Takes the bytes before the next newline, and the newline; all bytes when there is none.
 private func takeSegment(
     _ rest: inout Slice<UnsafeRawBufferPointer>
 ) -> (segment: Slice<UnsafeRawBufferPointer>, isComplete: Bool) {
@@ -223,7 +224,7 @@ private func contains(_ byte: UInt8, _ bytes: Slice<UnsafeRawBufferPointer>) -> 
     unsafe index(of: byte, in: bytes) != nil
 }
 
-// C: memchr(3), because a loop of ours over every byte takes many times as long.
+// C: memchr(3), because our own loop over every byte would take many times as long.
 private func index(of byte: UInt8, in bytes: Slice<UnsafeRawBufferPointer>) -> Int? {
     let memory = unsafe UnsafeRawBufferPointer(rebasing: bytes)
     guard let start = memory.baseAddress, let hit = unsafe memchr(start, Int32(byte), memory.count) else { return nil }

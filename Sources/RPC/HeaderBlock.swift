@@ -1,9 +1,9 @@
-/// The fields before a message in header framing, as far as they matter: its length.
+/// The header fields before a message in header framing; only the length matters.
 struct HeaderBlock: Sendable {
     enum Step: Equatable {
-        /// The block goes on.
+        /// The block continues.
         case more
-        /// The empty line has come; the length is nil if no field gave it.
+        /// The empty line was read; the length is nil if no field had it.
         case end(contentLength: Int?)
         case malformed
     }
@@ -30,11 +30,11 @@ struct HeaderBlock: Sendable {
         byteCount += line.count + 1
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return .malformed }
         let name = line[..<colon].map(lowercased)
-        // JSON has colons too, but a quote before the first.
+        // JSON has colons too, but always a quote before the first.
         if name.isEmpty || !name.allSatisfy(isNameCharacter) { return .malformed }
         if name != HeaderBlock.contentLengthName { return .more }
         guard let length = HeaderBlock.length(line[(colon + 1)...]) else { return .malformed }
-        // Two lengths that differ: whichever we took, the other reader might have meant the other.
+        // With two different lengths, another reader might choose the other one.
         if let contentLength, contentLength != length { return .malformed }
         contentLength = length
         return .more

@@ -1,16 +1,16 @@
 package import JSON
 
-/// What a method is called with.
+/// The parameters of a call.
 package enum Parameters: Equatable, Sendable {
-    /// By name; empty for `params` that are absent, null, `[]` or `{}`.
+    /// By name; empty when `params` is absent, null, `[]` or `{}`.
     case named(JSONObject)
-    /// By position: not empty.
+    /// By position; never empty.
     case positional([JSONValue])
 
-    /// The parameters of a method that takes them by name, as all of ours do.
+    /// The parameters by name, as all our methods take them.
     ///
-    /// - Throws: invalidParams for parameters by position. Ask only once the method is known to exist: a client that calls
-    ///   an unknown method should hear of that first.
+    /// - Throws: invalidParams for parameters by position. Call this only for a known method: an unknown method must be
+    ///   reported first.
     package func named() throws(RPCError) -> JSONObject {
         switch self {
         case .named(let object): object
@@ -21,16 +21,16 @@ package enum Parameters: Equatable, Sendable {
 
 /// One JSON-RPC message from the host.
 package enum Message: Equatable, Sendable {
-    /// To be answered, with this id.
+    /// Must be answered, with this id.
     case request(RequestID, method: String, params: Parameters)
-    /// Never answered, whatever is wrong with its method or parameters.
+    /// Never answered, even if its method or parameters are wrong.
     case notification(method: String, params: Parameters)
-    /// An answer to a request of ours.
+    /// An answer; the service sends no requests and ignores it.
     case response
-    /// Answered with this error and id.
+    /// Must be answered with this error and id.
     case invalid(RequestID, RPCError)
 
-    /// Tells what kind of message a JSON value is.
+    /// Finds out what kind of message a JSON value is.
     package init(_ value: JSONValue) {
         guard let object = value.object else {
             self = .invalid(.null, .invalidRequest("A message must be a JSON object."))
@@ -56,8 +56,8 @@ package enum Message: Equatable, Sendable {
         }
     }
 
-    /// True for the members of a request, and for those by which libraries carry their own things, tracing above all
-    /// (W3C Trace Context and Baggage): these are ignored.
+    /// True for the members of a request, and for members that libraries add, mostly for tracing (W3C Trace Context and
+    /// Baggage); those are ignored.
     private static func isMember(_ key: String) -> Bool {
         ["jsonrpc", "id", "method", "params", "meta", "traceparent", "tracestate", "baggage"].contains(key)
             || key.hasPrefix("_")
@@ -82,14 +82,14 @@ package enum Message: Equatable, Sendable {
     }
 }
 
-/// What one frame brought.
+/// The content of one frame.
 package enum Incoming: Equatable, Sendable {
-    /// One message, or the one error that a frame which is none is answered with.
+    /// One message, or the error for a frame that is not a message.
     case single(Message)
-    /// Answered by one array with the answers in order; by nothing if there are none.
+    /// Answered with one array of the answers in order, or with nothing if there are none.
     case batch([Message])
 
-    /// Messages that a batch may have.
+    /// The most messages in a batch.
     package static let maximumBatchCount = 64
 
     /// Parses a frame's bytes.

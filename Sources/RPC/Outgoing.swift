@@ -1,17 +1,17 @@
 package import JSON
 
-/// What a message that we send may be.
+/// The limits of a message that we send.
 package enum OutgoingLimits {
-    /// Bytes of one message, batches excepted: readers in Python and Go stop at 64 KiB a line. Whoever makes a message
-    /// keeps it below; the writer does not check.
+    /// Bytes of one message, batches excepted: some readers in Python and Go stop at 64 KiB per line. The code that
+    /// creates a message must keep the limit; the writer does not check it.
     package static let messageByteCount = 64_000
 }
 
 /// The answer to one request.
 package struct Response: Equatable, Sendable {
-    /// How it went.
+    /// The outcome of the request.
     package enum Outcome: Equatable, Sendable {
-        /// An object; null for `shutdown` alone.
+        /// An object; null only for `shutdown`.
         case result(JSONValue)
         /// The request failed.
         case failure(RPCError)
@@ -19,10 +19,10 @@ package struct Response: Equatable, Sendable {
 
     /// The request's own id.
     package var id: RequestID
-    /// How it went.
+    /// The outcome of the request.
     package var outcome: Outcome
 
-    /// The answer to a request that went well.
+    /// The answer to a request that succeeded.
     package init(id: RequestID, result: JSONValue) {
         self.id = id
         outcome = .result(result)
@@ -34,18 +34,18 @@ package struct Response: Equatable, Sendable {
         outcome = .failure(error)
     }
 
-    /// The message, without a frame: `jsonrpc`, `id`, and either `result` or `error`, never another member.
+    /// The message without framing: `jsonrpc`, `id`, and either `result` or `error`; no other member.
     package func encoded() -> [UInt8] {
         var output: [UInt8] = []
         encode(into: &output)
-        // Many may wait long: none keeps the room that it has only grown into.
+        // Many may be queued for long: release the capacity that is not used.
         var exact: [UInt8] = []
         exact.reserveCapacity(output.count)
         exact += output
         return exact
     }
 
-    /// The answer to a batch, without a frame, from its answers; nil when there is nothing to answer.
+    /// The answer to a batch without framing, from the single answers; nil when there is nothing to answer.
     package static func encodedBatch(_ responses: [[UInt8]]) -> [UInt8]? {
         if responses.isEmpty { return nil }
         var output: [UInt8] = []
@@ -69,11 +69,11 @@ package struct Response: Equatable, Sendable {
     }
 }
 
-/// A message that wants no answer.
+/// A message that expects no answer.
 package struct Notification: Equatable, Sendable {
     /// The event's name.
     package var method: String
-    /// What happened.
+    /// The details of the event.
     package var params: JSONObject
 
     /// A notification of an event.
@@ -82,7 +82,7 @@ package struct Notification: Equatable, Sendable {
         self.params = params
     }
 
-    /// The message, without a frame: `jsonrpc`, `method` and `params`, never another member.
+    /// The message without framing: `jsonrpc`, `method` and `params`; no other member.
     package func encoded() -> [UInt8] {
         let object: JSONObject = ["jsonrpc": "2.0", "method": .string(method), "params": .object(params)]
         return JSONValue.object(object).serialized()

@@ -1,14 +1,14 @@
-/// What waits to be written, in order. A plain value: `OutputQueue` adds the thread and the lock.
+/// The unsent messages, in order. A plain value: `OutputQueue` adds the thread and the lock.
 ///
-/// Answers are always kept. Events are kept up to a limit; past it they are dropped until all that waits before the gap
-/// has been taken, and one notice of the gap stands in their place. Of progress, each download has one waiting message,
-/// in whose stead a newer one goes to the end.
+/// Answers are always kept. Events are kept up to a limit. Beyond it they are dropped, and one notice marks the gap,
+/// until all messages before the notice have been taken. Each download has at most one unsent progress message; a newer
+/// one replaces it and goes to the end.
 struct OutputBacklog: Sendable {
-    /// Bytes of events that may wait.
+    /// The most bytes of unsent events.
     static let maximumEventByteCount = 4 << 20
-    /// Bytes that one write gathers; a longer message goes alone.
+    /// Bytes that one write collects; a longer message is written alone.
     static let batchByteCount = 64 << 10
-    /// Discarded progress entries that may stand in the queue before they are swept out.
+    /// The most discarded progress entries in the queue before they are removed.
     private static let maximumStaleCount = 1024
 
     enum Piece: Equatable {
@@ -17,7 +17,7 @@ struct OutputBacklog: Sendable {
         case eventsLost(ClosedRange<Int64>)
     }
 
-    /// What one write takes.
+    /// The content of one write.
     struct Batch: Equatable {
         var pieces: [Piece] = []
         var byteCount = 0
@@ -35,7 +35,7 @@ struct OutputBacklog: Sendable {
 
     private struct Slot {
         var message: [UInt8]
-        /// Which entry is this slot's; entries with another number are discarded ones.
+        /// The number of the slot's entry; entries with another number were discarded.
         let generation: UInt64
     }
 
@@ -44,12 +44,12 @@ struct OutputBacklog: Sendable {
     private var entries: [Entry] = []
     private var head = 0
     private var eventByteCount = 0
-    /// What was dropped; not nil exactly while an `eventsLost` entry waits.
+    /// The dropped events; not nil exactly while an `eventsLost` entry is queued.
     private var lost: ClosedRange<Int64>?
     private var slots: [String: Slot] = [:]
     private var generation: UInt64 = 0
     private var staleCount = 0
-    /// Answers that wait.
+    /// The number of unsent answers.
     private(set) var replyCount = 0
     private(set) var replyByteCount = 0
 
@@ -76,7 +76,7 @@ struct OutputBacklog: Sendable {
     }
 
     mutating func setProgress(_ message: [UInt8], id: String) {
-        // It must not overtake what was said of the download since.
+        // It must not overtake later messages about the download.
         if slots[id] != nil { discardProgress(id: id) }
         generation += 1
         slots[id] = Slot(message: message, generation: generation)
@@ -98,11 +98,11 @@ struct OutputBacklog: Sendable {
         staleCount = 0
     }
 
-    /// Takes the oldest messages, as many as one write gathers; nil when none waits.
+    /// Takes the oldest messages, as many as one write collects; nil when there are none.
     mutating func takeBatch() -> Batch? {
         var batch = Batch()
         while head < entries.count {
-            // An eventsLost notice is small; counting it is not worth encoding it here.
+            // An eventsLost notice is small; it is not worth encoding here to count its bytes.
             let byteCount = byteCount(of: entries[head])
             if !batch.pieces.isEmpty && byteCount > OutputBacklog.batchByteCount - batch.byteCount { break }
             take(into: &batch)

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Platform
 
-/// The writer thread's half of an `OutputQueue`: the shared state and the loop.  Isolation: any thread, state in Guarded.
+/// The writer thread of an `OutputQueue`: the shared state and the loop.  Isolation: any thread, state in Guarded.
 final class OutputWriter: Sendable {
     struct State {
         var backlog = OutputBacklog()
         var framing = Framing.line
-        /// All that comes is dropped.
+        /// All messages are dropped.
         var isMuted = false
-        /// The thread sleeps, or is about to: whoever changes something must signal.
+        /// The thread sleeps or is about to: a change must signal it.
         var isWaiting = false
         var isClosing = false
         var isEnded = false
@@ -16,7 +16,7 @@ final class OutputWriter: Sendable {
 
         var takesMessages: Bool { !isMuted && !isClosing }
 
-        /// True for the first caller alone: a thread can be joined once.
+        /// True only for the first caller: a thread can be joined once.
         mutating func claimJoin() -> Bool {
             defer { isJoined = true }
             return !isJoined
@@ -53,7 +53,7 @@ final class OutputWriter: Sendable {
         self.onFailure = onFailure
     }
 
-    /// Changes the state, and wakes the thread if it sleeps.
+    /// Changes the state and wakes the thread if it sleeps.
     ///
     /// - Parameter wakes: false for changes that give the thread nothing to do.
     @discardableResult
@@ -118,7 +118,7 @@ final class OutputWriter: Sendable {
     }
 
     private func write(_ batch: OutputBacklog.Batch, _ framing: Framing, through output: inout [UInt8]) {
-        // Keeps the room for the next batch, but not that of one giant.
+        // Keeps the capacity for the next batch, unless one very long message has made it large.
         output.removeAll(keepingCapacity: output.capacity <= 4 * OutputBacklog.batchByteCount)
         for piece in batch.pieces {
             switch piece {
@@ -133,9 +133,9 @@ final class OutputWriter: Sendable {
     }
 }
 
-/// Writes all bytes, however long that takes; the reason if it cannot.  C: write(2)
+/// Writes all bytes, however long that takes; returns the error if it fails.  C: write(2)
 private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Errno? {
-    // Safety: the pointer lives for the call alone, and no more than what is left is written.
+    // Safety: the pointer is used only during the call, and at most the remaining bytes are written.
     unsafe bytes.withUnsafeBytes { buffer in
         var rest = unsafe buffer[...]
         while unsafe !rest.isEmpty {
@@ -156,7 +156,8 @@ private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Errno? {
     }
 }
 
-/// Sleeps until the descriptor takes more: hosts share their pipes with us, and some make them non-blocking.  C: poll(2)
+/// Sleeps until the descriptor accepts more: hosts share their pipes with us, and some make them non-blocking.  C:
+/// poll(2)
 private func waitUntilWritable(_ descriptor: Int32) {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     _ = unsafe poll(&request, 1, -1)

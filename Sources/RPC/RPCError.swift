@@ -1,18 +1,18 @@
 package import JSON
 
-/// An answer's `error`: a code for programs, a sentence for people, data with the stable kind.
+/// The `error` of an answer: a code for programs, a sentence for people, and data with a stable kind.
 package struct RPCError: Error, Equatable, Sendable {
     /// The wire's `code`.
     package let code: Int
-    /// One sentence; holds no header, userinfo or query value.
+    /// One sentence; contains no header, userinfo or query value.
     package let message: String
-    /// `kind`, `retryable`, and what the kind adds.
+    /// `kind`, `retryable`, and further members for some kinds.
     package let data: JSONObject
 
-    /// An error of a kind, with a sentence that says what was wrong this time.
+    /// An error of a kind, with a sentence about this case.
     ///
     /// - Parameters:
-    ///   - code: for the few cases where the kind's own code is not it.
+    ///   - code: set in the few cases that do not use the kind's own code.
     ///   - extra: members of `data` besides `kind` and `retryable`.
     package init(_ kind: RPCErrorKind, _ message: String, code: Int? = nil, extra: JSONObject = [:]) {
         var data: JSONObject = ["kind": .string(kind.rawValue), "retryable": .bool(kind.isRetryable)]
@@ -22,7 +22,7 @@ package struct RPCError: Error, Equatable, Sendable {
         self.data = data
     }
 
-    /// The stable key, as clients see it.
+    /// The stable kind, as clients see it.
     package var kind: RPCErrorKind? { data["kind"]?.string.flatMap(RPCErrorKind.init) }
 
     /// The `error` member of an answer.
@@ -31,7 +31,7 @@ package struct RPCError: Error, Equatable, Sendable {
     }
 }
 
-// Constructors for what the grammar itself can find wrong, and for what every method needs.
+// Constructors for errors in the message itself, and for errors of every method.
 extension RPCError {
     /// −32700
     package static func parseError(_ message: String, extra: JSONObject = [:]) -> RPCError {
@@ -43,7 +43,7 @@ extension RPCError {
         RPCError(.invalidRequest, message, extra: extra)
     }
 
-    /// −32601; the name is cut if it is long.
+    /// −32601; a long name is cut.
     package static func methodNotFound(_ method: String) -> RPCError {
         RPCError(.methodNotFound, "There is no method \(quoted(method)).")
     }
@@ -58,12 +58,12 @@ extension RPCError {
         RPCError(.internalError, message)
     }
 
-    /// −32800, the answer to a request that `$/cancelRequest` has cancelled.
+    /// −32800, the answer to a request that was cancelled with `$/cancelRequest`.
     package static var requestCancelled: RPCError {
         RPCError(.requestCancelled, "The request was cancelled.")
     }
 
-    /// −32600, for a message over `FrameLimits.messageByteCount`; its id is unknown.
+    /// −32600, for a message longer than `FrameLimits.messageByteCount`; its id is unknown.
     package static var messageTooLarge: RPCError {
         RPCError(
             .messageTooLarge,
@@ -72,14 +72,14 @@ extension RPCError {
         )
     }
 
-    /// −32600: the message itself breaks a limit, so that it is no request to which 1006 could be the answer.
+    /// −32600: the message itself exceeds a limit, so it is not a request that 1006 could answer.
     static func messageLimitExceeded(_ message: String, name: String, maximum: Int) -> RPCError {
         RPCError(
             .limitExceeded, message, code: RPCErrorKind.invalidRequest.code, extra: limit(name, maximum)
         )
     }
 
-    /// 1006, naming what is too long or too many, as its parameter or limit is called, and the limit.
+    /// 1006, with the name of the parameter or limit that is exceeded, and the maximum.
     package static func limitExceeded(_ message: String, name: String, maximum: Int) -> RPCError {
         RPCError(.limitExceeded, message, extra: limit(name, maximum))
     }
@@ -88,7 +88,7 @@ extension RPCError {
         ["limit": .string(name), "maximum": .integer(Int64(maximum))]
     }
 
-    /// What a parser says, as an answer.
+    /// The error for a parse error.
     init(_ error: JSONParseError) {
         switch error.kind {
         case .tooDeep:
@@ -101,10 +101,10 @@ extension RPCError {
     }
 }
 
-/// A name that a peer chose, for an error's message: in quotes, and cut if it is long.
+/// A name from a peer, for an error message: quoted, and cut if it is long.
 package func quoted(_ name: String) -> String {
     let limit = 64
-    // A character may be of any length; a scalar may not.
+    // A character may have any length; a scalar may not.
     let start = String(name.unicodeScalars.prefix(limit))
     return start.utf8.count < name.utf8.count ? "\"\(start)…\"" : "\"\(name)\""
 }

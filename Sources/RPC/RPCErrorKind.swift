@@ -1,17 +1,17 @@
-/// Every kind of error that an answer can carry; the raw value is the wire's stable `data.kind`.
+/// Every kind of error in an answer; the raw value is the wire's stable `data.kind`.
 ///
-/// Closed, so that the published table of errors can be made from it; `meaning` documents each.
+/// A closed set, so that the published table of errors can be generated from it; `meaning` documents each.
 package enum RPCErrorKind: String, Sendable, CaseIterable {
-    // JSON-RPC's own
+    // JSON-RPC's kinds
     case parseError
     case invalidRequest
     case messageTooLarge
     case methodNotFound
     case invalidParams
     case internalError
-    // LSP's
+    // LSP's kind
     case requestCancelled
-    // Ours
+    // Our kinds
     case downloadNotFound
     case invalidState
     case destinationConflict
@@ -25,7 +25,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
     case shuttingDown
     case resumeDataUnusable
 
-    /// The wire's `code`. Ours are positive: JSON-RPC and LSP keep the negative ones for themselves.
+    /// The wire's `code`. Ours are positive: JSON-RPC and LSP reserve negative ones.
     package var code: Int {
         switch self {
         case .parseError: -32700
@@ -49,7 +49,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// True for the kinds that this product defines, not JSON-RPC or LSP.
+    /// True for the kinds that Towline defines, not JSON-RPC or LSP.
     package var isOurs: Bool { code > 0 }
 
     /// True when the same request, unchanged, may succeed later.
@@ -63,7 +63,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// What it means, in one line.
+    /// The meaning, in one line.
     package var meaning: String {
         switch self {
         case .parseError: "The message is not JSON, or breaks a rule for JSON here, such as distinct keys."
@@ -88,7 +88,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// What a client should do, in one line.
+    /// What the client should do, in one line.
     package var advice: String {
         switch self {
         case .parseError: "Send one JSON value per line, in UTF-8, with distinct keys."

@@ -1,24 +1,24 @@
 package import JSON
 
-/// A request's id, echoed in its answer as it was sent. A request without any is a notification and has none of these.
+/// A request's id, returned in its answer as it was sent. A message without an id is a notification.
 package enum RequestID: Sendable {
-    /// Allowed, though JSON-RPC advises against it; also the id of answers to what has none that can be read.
+    /// Allowed, though JSON-RPC advises against it; also the id in answers to messages whose id cannot be read.
     case null
     /// Within ±2^53.
     case integer(Int64)
-    /// A number with a fraction or exponent; its text is what is echoed.
+    /// A number with a fraction or exponent; its text is returned unchanged.
     case real(JSONReal)
     /// At most `maximumByteCount` bytes; compared byte by byte.
     case string(String)
 
-    /// Bytes that a string id may have.
+    /// The most bytes of a string id.
     package static let maximumByteCount = 500
-    /// Above this, JSON readers that know only doubles cannot tell two ids apart: 2^53.
+    /// Above 2^53, JSON readers that use only doubles cannot tell two ids apart.
     package static let maximumNumber: Int64 = 1 << 53
 
-    /// Checks an envelope's `id`.
+    /// Checks the `id` of a message.
     ///
-    /// - Throws: invalidRequest for what cannot be an id, which is then answered with the id null.
+    /// - Throws: invalidRequest for an invalid id; the answer then has the id null.
     package init(_ value: JSONValue) throws(RPCError) {
         switch value {
         case .null: self = .null
@@ -40,7 +40,7 @@ package enum RequestID: Sendable {
         }
     }
 
-    /// The id as it goes into the answer.
+    /// The id for the answer.
     package var json: JSONValue {
         switch self {
         case .null: .null
@@ -52,7 +52,7 @@ package enum RequestID: Sendable {
 }
 
 extension RequestID: Hashable {
-    /// Equal as they are echoed: 1 is not 1.0.
+    /// Compares ids as they are returned: 1 is not 1.0.
     package static func == (left: RequestID, right: RequestID) -> Bool { left.json == right.json }
 
     /// See Hashable.
@@ -61,7 +61,7 @@ extension RequestID: Hashable {
         case .null: break
         case .integer(let number): hasher.combine(number)
         case .real(let real): hasher.combine(real)
-        // Equivalent spellings share a hash, though they are not equal here.
+        // Equivalent spellings have one hash, although they are not equal here.
         case .string(let text): hasher.combine(text)
         }
     }

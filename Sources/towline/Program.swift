@@ -1,7 +1,7 @@
 internal import Platform
 internal import Service
 
-/// What the process does from its first line to its last.  Isolation: the main thread.
+/// The process from start to end.  Isolation: the main thread.
 enum Program {
     static func run(arguments: [String]) -> Never {
         let closed = occupyStandardStreams()
@@ -22,7 +22,7 @@ enum Program {
         serve(options)
     }
 
-    /// Threads that each grew a heap of their own would double the memory.
+    /// If each thread had a heap of its own, memory use would double.
     private static let heapArenaCount: Int32 = 2
 
     private static func parse(_ arguments: [String]) -> CommandLineOptions {
@@ -47,7 +47,7 @@ enum Program {
             fail("towline: \(error.message)", code: error.code)
         }
         reader.run()
-        // The session decides when to end; this thread has nothing more to do.
+        // The session decides when to end; this thread has no more work.
         while true {
             var none: [PollRequest] = []
             waitForNews(&none, timeoutMilliseconds: -1)
@@ -64,7 +64,7 @@ enum Program {
     }
 
     private static func fail(_ message: String, code: Int32) -> Never {
-        // No log yet, and nothing to do about a standard error that fails.
+        // There is no log yet, and a failing standard error cannot be reported.
         _ = try? writeSome(Array((message + "\n").utf8), to: 2)
         endProcess(code: code)
     }

@@ -6,20 +6,20 @@ internal import Service
 internal import RPC
 internal import Store
 
-/// Makes the parts and connects them.  Isolation: the main thread, before the others start.
+/// Creates the parts and connects them.  Isolation: the main thread, before the others start.
 enum Wiring {
-    /// How long the last answers may take to be read at a quiet end; a loud one has its own limit.
+    /// How long the host may take to read the last answers at a normal end; an end by a signal has its own limit.
     private static let flushLimitMilliseconds = 86_400_000
     private static let logFlushLimitMilliseconds: Int64 = 100
 
-    /// What goes in and out, and how much of it waits.
+    /// Input and output, and the limits on them.
     private struct Pipes {
         let inbox: Mailbox<Inbound>
         let room: Backpressure
         let output: OutputQueue
         let outputDescriptor: Int32
         let outputFailure = OutputFailure()
-        /// What events call this run of the service.
+        /// The name of this run of the service in events.
         let sessionName: String
 
         init(_ loop: CurlLoop) throws(Errno) {
@@ -44,23 +44,23 @@ enum Wiring {
         }
     }
 
-    /// Why standard output could not be written, if it could not.
+    /// Why standard output could not be written, if so.
     private final class OutputFailure: Sendable {
         let error = Guarded<Errno?>(nil)
 
-        /// The code to end with: lost answers are no success, even if the session had ended by the time they were lost.
+        /// The exit code: lost answers are no success, even if the session had already ended.
         func code(_ code: Int32) -> Int32 {
             guard code <= ExitCode.failure, let error = error.withLock({ $0 }), error != .pipe else { return code }
             return ExitCode.inputOutput
         }
     }
 
-    /// The loop's thread, known only after what has to join it in the end was made.
+    /// The loop's thread, set after the parts that must join it at the end were created.
     private final class LoopThread: Sendable {
         let thread = Guarded<Thread?>(nil)
     }
 
-    /// Starts everything but the reading, which is left to the caller.
+    /// Starts everything except reading, which the caller does.
     static func start(_ options: CommandLineOptions) throws(StartFailure) -> Reader {
         let host = options.clientProcessID.flatMap(HostProcess.init)
         try setKeyLog(options.tlsKeyLogPath)
@@ -117,9 +117,10 @@ enum Wiring {
         )
     }
 
-    /// What decrypts all traffic is written only for who asks us, whatever the environment says, and for nobody else to read.
+    /// The file with the TLS keys is written only with --tls-key-log, whatever the environment says, and only we can
+    /// read it.
     ///
-    /// libcurl and OpenSSL learn of it by a variable that they read where they start.
+    /// libcurl and OpenSSL read this variable when they start.
     private static func setKeyLog(_ path: String?) throws(StartFailure) {
         setEnvironmentVariable("SSLKEYLOGFILE", to: path)
         guard let path else { return }

@@ -2,7 +2,7 @@ internal import Core
 internal import Platform
 internal import Service
 
-/// Where the process works: what relative paths start from, and where files may lie.
+/// The working directory, from which relative paths start, and the allowed directories.
 struct WorkingPlace {
     let directory: String
     let scope: PathScope
@@ -11,8 +11,8 @@ struct WorkingPlace {
         do throws(Errno) {
             directory = try currentDirectory()
         } catch {
-            // A host that gives absolute paths can do without.
-            log.warn("the working directory cannot be found (\(error.message)): relative paths start from /")
+            // A host that sends absolute paths does not need it.
+            log.warn("the working directory cannot be read (\(error.message)): relative paths start from /")
             directory = "/"
         }
         var roots: [PathScope.Root] = []
@@ -24,7 +24,7 @@ struct WorkingPlace {
                 guard try FileStatus(following: realPath).kind == .directory else { throw .notDirectory }
             } catch {
                 if error == .noEntry {
-                    log.warn("there is no directory \(path): nothing can be written there until there is one")
+                    log.warn("the directory \(path) does not exist: downloads to it fail until it is created")
                     continue
                 }
                 let message = "option '--root' needs a directory, got '\(named)': \(error.message)"
