@@ -12,8 +12,8 @@ int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int
     return sqlite3_bind_blob(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
 
-/* sqlite3_busy_timeout sleeps 1, 2, 5, 10, ... 100 ms: beside a neighbour that commits back to back it starves
-   for seconds. Sleeping 0.1 to 1 ms at random gives even shares. The limit is the context pointer's value, in
+/* sqlite3_busy_timeout sleeps 1, 2, 5, 10, ... 100 ms: with another process that commits without a pause it waits for
+   seconds. Random sleeps of 0.1 to 1 ms give equal shares. The value of the context pointer is the limit in
    milliseconds. */
 static int wait_shortly(void *context, int count) {
     static _Thread_local uint32_t seed;
@@ -36,7 +36,7 @@ int csqlite_set_busy_limit(sqlite3 *database, int limit_milliseconds) {
     return sqlite3_busy_handler(database, wait_shortly, (void *)(intptr_t)limit_milliseconds);
 }
 
-/* What a database may hold besides tables is switched off: none of ours has it. */
+/* Our databases have only tables: everything else is switched off. */
 int csqlite_harden(sqlite3 *database) {
     static const int settings[][2] = {
         {SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
@@ -55,7 +55,7 @@ int csqlite_set_checkpoints_on_close(sqlite3 *database, bool checkpoints) {
     return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, checkpoints ? 0 : 1, (int *)0);
 }
 
-/* One-to-one in the word, so that a single damaged word always shows. */
+/* One-to-one in the word, so that a single damaged word is always detected. */
 static uint64_t mix(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 32;
@@ -65,7 +65,7 @@ static uint64_t mix_value(uint64_t hash, sqlite3_value *value) {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL) return mix(hash, (uint64_t)type << 56);
     if (type == SQLITE_INTEGER) return mix(mix(hash, (uint64_t)type << 56), (uint64_t)sqlite3_value_int64(value));
-    /* A real is none of ours: its text tells it from others well enough. */
+    /* We store no reals; the text of one is enough to tell it from other values. */
     const unsigned char *bytes =
         type == SQLITE_BLOB ? sqlite3_value_blob(value) : sqlite3_value_text(value);
     size_t count = bytes ? (size_t)sqlite3_value_bytes(value) : 0;

@@ -8,15 +8,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* SQLite reads and writes its WAL index in memory that is mapped from NAME-shm. Where that file has been cut, or its disk
-   fails or is full, the kernel answers with SIGBUS. Here each connection's mapping is noted as SQLite asks for it, by way
-   of its file's method table, and a fault in it puts zeros in the place of the page that is gone. */
+/* SQLite reads and writes its WAL index in memory that is mapped from NAME-shm. If that file was cut short, or its disk
+   fails or is full, the kernel sends SIGBUS. The method table of each connection's file is replaced here, to note what
+   SQLite maps; a fault in such memory replaces the missing page with zeros. */
 
-/* Each maps 32 KiB, which is the index of 4,096 pages of log. */
+/* Each maps 32 KiB, the index of 4,096 pages of the log. */
 enum { GUARD_COUNT = 64, REGION_COUNT = 1024 };
 
 struct csqlite_guard {
-    /* First: a file leads to its guard by its method table. */
+    /* Must be first: a file's method table is also the address of its guard. */
     sqlite3_io_methods methods;
     const sqlite3_io_methods *original;
     atomic_bool is_used, is_cut;
@@ -25,7 +25,7 @@ struct csqlite_guard {
     _Atomic(uintptr_t) regions[REGION_COUNT];
 };
 
-/* Never freed: a handler may look at any of them. */
+/* Never freed: the signal handler may read any of them. */
 static csqlite_guard guards[GUARD_COUNT];
 static struct sigaction earlier;
 static uintptr_t page_size;
@@ -58,7 +58,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
             return;
         }
     }
-    /* Not ours: the access is tried again and ends as it would have without us. */
+    /* Not ours: the access is repeated and now ends as it would without this handler. */
     sigaction(number, &earlier, NULL);
     errno = saved;
 }
@@ -109,7 +109,7 @@ csqlite_guard *csqlite_guard_new(sqlite3 *database) {
     if (sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return NULL;
     if (file == NULL || file->pMethods == NULL || file->pMethods->iVersion < 2) return NULL;
     pthread_once(&once, install);
-    /* A fault whose signal is blocked, as a host may have left it, ends the process. */
+    /* If the host has left SIGBUS blocked, a fault would end the process. */
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGBUS);
@@ -131,7 +131,7 @@ csqlite_guard *csqlite_guard_new(sqlite3 *database) {
 
 bool csqlite_guard_is_cut(const csqlite_guard *guard) { return atomic_load(&guard->is_cut); }
 
-/* sqlite.org/walformat.html: the header stands there twice, in the machine's byte order. */
+/* sqlite.org/walformat.html: the header is stored twice, in the machine's byte order. */
 int64_t csqlite_guard_log_byte_count(const csqlite_guard *guard) {
     enum { IS_INITIALIZED = 12, PAGE_SIZE = 14, FRAME_COUNT = 16, HEADER_SIZE = 48, LOG_HEADER = 32, FRAME_HEADER = 24 };
     if (atomic_load(&guard->region_count) == 0) return 0;

@@ -38,7 +38,7 @@ czlib_state czlib_inflate(
     int code = inflate(it, Z_NO_FLUSH);
     *input_count = given - it->avail_in;
     *output_count = room - it->avail_out;
-    /* The caller's memory is not ours to remember. */
+    /* Do not keep pointers to the caller's memory. */
     it->next_in = NULL;
     it->next_out = NULL;
     it->avail_in = it->avail_out = 0;

@@ -1,4 +1,4 @@
-/* What Swift cannot say of SQLite's interface: macros that are casts, variadic functions, and a busy handler in C. */
+/* Parts of SQLite's API that Swift cannot use: macros that are casts, variadic functions, and a busy handler in C. */
 #ifndef CSQLITE_H
 #define CSQLITE_H
 #include <sqlite3.h>
@@ -10,24 +10,24 @@
    pointer is an empty value. */
 int csqlite_bind_text(sqlite3_stmt *statement, int index, const char *_Nullable text, int count);
 int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *_Nullable bytes, int count);
-/* Waits for locks with short random sleeps, at most so long. */
+/* Waits for locks with short random sleeps, up to the limit. */
 int csqlite_set_busy_limit(sqlite3 *database, int limit_milliseconds);
 /* SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE: sqlite3_db_config is variadic. */
 int csqlite_set_checkpoints_on_close(sqlite3 *database, bool checkpoints);
-/* Switches off triggers, views, extensions and whatever else of a schema could act: sqlite3_db_config. */
+/* Switches off triggers, views, extensions and other active parts of a schema: sqlite3_db_config. */
 int csqlite_harden(sqlite3 *database);
-/* Keeps the process alive when the file behind the memory of the database's -shm is cut (SIGBUS): what is gone reads as
-   zeros from then on, for this connection alone, which must be given up. Null when there are too many connections. For
-   the thread that the connection will be used on. */
+/* Keeps the process alive when the database's mapped -shm file is cut short (SIGBUS): the missing part then reads as
+   zeros in this connection, which must be closed. Null when there are too many connections. Call it on the thread that
+   uses the connection. */
 typedef struct csqlite_guard csqlite_guard;
 csqlite_guard *_Nullable csqlite_guard_new(sqlite3 *database);
-/* True once that has happened. */
+/* True after such a fault. */
 bool csqlite_guard_is_cut(const csqlite_guard *guard);
-/* How long the file must be for all that is mapped of it. */
+/* The length the file must have for its mapped part. */
 int64_t csqlite_guard_mapped_byte_count(const csqlite_guard *guard);
-/* How long the log must be for what its index counts; 0 while nothing tells. */
+/* The length the log must have for the frames in its index; 0 when unknown. */
 int64_t csqlite_guard_log_byte_count(const csqlite_guard *guard);
-/* Gives SQL the function row_check(value, ...): a checksum of the values and their types, never 0. */
+/* Adds the SQL function row_check(value, ...): a checksum of the values and their types, never 0. */
 int csqlite_add_row_check(sqlite3 *database);
 
 #pragma clang assume_nonnull end
