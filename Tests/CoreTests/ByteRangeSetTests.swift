@@ -3,7 +3,7 @@ import Testing
 @testable import Core
 
 @Suite struct ByteRangeSetTests {
-    /// The plainest model there is: one flag for each byte.
+    /// The simplest model: one flag per byte.
     private struct Bitmap {
         var bits = [Bool](repeating: false, count: 64)
 

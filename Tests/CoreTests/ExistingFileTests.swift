@@ -119,7 +119,7 @@ import Testing
         #expect(Self.recorded(lastModified: Self.date).verdict(row.input) == row.expected)
     }
 
-    // From RFC 9110 and RFC 1123, and days where calendars go wrong.
+    // From RFC 9110 and RFC 1123, and days at which calendars often go wrong.
     @Test(arguments: [
         Row("RFC 9110", 784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
         Row("the first", 0, "Thu, 01 Jan 1970 00:00:00 GMT"),

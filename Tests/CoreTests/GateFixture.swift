@@ -1,6 +1,6 @@
 @testable import Core
 
-/// 200 bytes with a strong ETag, of which 50 are held: the stage of most gate tables.
+/// 200 bytes with a strong ETag, of which 50 are stored: the start of most gate tables.
 enum Stage {
     static let etag = "\"v1\""
     static let lastModified = "Mon, 01 Jan 2024 00:00:00 GMT"
@@ -11,7 +11,7 @@ enum Stage {
     static let weakEntity = Entity(totalByteCount: 200, etag: "W/\"v1\"", contentType: "application/zip")
     static let datedEntity = Entity(totalByteCount: 200, lastModified: lastModified, isLastModifiedStrong: true)
 
-    /// Asked for the rest, under `If-Range`.
+    /// Requests the rest, with `If-Range`.
     static let resuming = GateContext(
         entity: entity, held: ByteRangeSet(0, 50),
         asked: RangeRequest(lowerBound: 50, upperBound: 200, ifRange: etag))
@@ -54,11 +54,11 @@ enum Stage {
     }
 }
 
-/// The gist of a decision, short enough for a table.
+/// The main content of a decision, short enough for a table.
 enum Verdict: Equatable, Sendable {
     case fresh(Int64?)
     case resumed(Int64, Int64)
-    /// Resumed after a comparison: where the body begins, how much of it is compared, how much is new.
+    /// Resumed after a comparison: the offset of the body, how many bytes are compared, how many are new.
     case compared(Int64, overlap: Int64, new: Int64)
     case restarted(TransferOrigin.Why)
     case restartedBeside(TransferOrigin.Why)

@@ -25,7 +25,7 @@ import Testing
         #expect(status(row.input) == row.expected)
     }
 
-    /// What becomes of the last of some lines; nil when it is refused.
+    /// The kind of the last of some lines; nil when it is refused.
     private func kind(_ lines: [String]) -> HeadGrammar.FieldKind? {
         var kind: HeadGrammar.FieldKind?
         for line in lines {

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// What may be tried when news came, and when only time went by.
+    /// Whether a try is allowed after a change of the network, and after time alone.
     struct Answer: Equatable, Sendable {
         var atNews: Bool
         var inTime: Bool

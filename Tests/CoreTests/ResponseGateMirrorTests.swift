@@ -2,7 +2,7 @@ import Testing
 
 @testable import Core
 
-/// Redirects that lead to one of several hosts, and files whose length only the end tells.
+/// Redirects that lead to one of several hosts, and files whose length is known only at their end.
 @Suite struct ResponseGateMirrorTests {
     private static func at(_ mirror: Mirror, _ change: (inout GateContext) -> Void = { _ in }) -> GateContext {
         Stage.resuming {
@@ -39,7 +39,7 @@ import Testing
         #expect(verdict(row) == row.expected)
     }
 
-    /// 50 bytes of a file of unknown length, asked for from the last of them.
+    /// 50 stored bytes of a file of unknown length; the request starts at the last of them.
     private static func endless(_ change: (inout GateContext) -> Void = { _ in }) -> GateContext {
         Stage.resuming {
             $0.entity?.totalByteCount = nil

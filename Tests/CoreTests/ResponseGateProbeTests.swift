@@ -2,7 +2,7 @@ import Testing
 
 @testable import Core
 
-/// Joining bytes that no strong validator vouches for.
+/// Joining bytes without a strong validator.
 @Suite struct ResponseGateProbeTests {
     private static let asked = Stage.resuming
 
@@ -13,7 +13,7 @@ import Testing
         return context
     }
 
-    /// 50 bytes held of an unproven file, of which the last 20 are asked for again.
+    /// 50 stored bytes of an unproven file, of which the last 20 are requested again.
     private static func probing(_ change: (inout GateContext) -> Void = { _ in }) -> GateContext {
         weak {
             $0.resumePolicy = .probe

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Core
 
-/// Thousands of heads that no table thought of: whatever is accepted must be safe.
+/// Thousands of random heads beyond the tables: whatever is accepted must be safe.
 @Suite struct ResponseGateSafetyTests {
     private static func pick<Value>(_ values: [Value], _ generator: inout SeededGenerator) -> Value {
         values[Int.random(in: values.indices, using: &generator)]
@@ -86,7 +86,7 @@ import Testing
         guard isPart || head.status == 200 || head.status == 203 else { return "takes the body of a \(head.status)" }
         if head.value("Content-Encoding") == "gzip" {
             if isPart { return "takes part of a compressed file" }
-            // What is decoded has another length than what comes; only that of the same version may be known.
+            // Decoded bytes have another length than the body; only the length of the same version may be known.
             if plan.byteCount != nil || plan.entity.totalByteCount != nil,
                 plan.byteCount != context.entity?.totalByteCount || plan.awaitedByteCount == 0
             {
@@ -98,7 +98,7 @@ import Testing
             if plan.firstOffset != 0 { return "drops what is held, and starts in the middle" }
             return plan.origin.why == nil ? "drops what is held without a reason" : nil
         }
-        // Bytes are added to those held.
+        // Bytes are added to the stored ones.
         guard isPart, let asked = context.asked else { return "adds what is no part" }
         let wanted = asked.lowerBound + asked.overlapByteCount
         let comparedEnd = plan.firstOffset + plan.overlapByteCount
@@ -111,7 +111,7 @@ import Testing
             return "takes more than was asked for"
         }
         if let known = context.entity {
-            // With a known length and leave to start over, the digest of the whole outranks validators.
+            // With a known length and `onChange: restart`, the checksum takes precedence over validators.
             let isJudgedByDigest = context.hasChecksum && context.onChange == .restart && known.totalByteCount != nil
             if let etag = head.value("ETag"), let held = known.etag, etag != held, !isJudgedByDigest {
                 return "mixes two ETags"

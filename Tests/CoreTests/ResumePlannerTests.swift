@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// From the first missing byte on; what is held before it, if it is as little as here, is compared.
+    /// From the first missing byte on; all bytes stored before it are compared, as they are few.
     private static func rest(_ lower: Int64, _ upper: Int64?, _ ifRange: String? = Stage.etag) -> ResumePlan {
         .range(RangeRequest(lowerBound: 0, upperBound: upper, ifRange: ifRange, overlapByteCount: lower))
     }

@@ -44,7 +44,7 @@ struct ConnectionTests {
         #expect(fetched.outcome == nil)
         #expect(fetched.body == Array(bytes.prefix(50_000)))
         #expect(await client.fetcher.activeCount == 0)
-        // The server's stall ends only when its peer closes: without that, this is where the test hangs.
+        // The server stalls until its peer closes: otherwise the test would hang here.
         await server.waitForFinishedAnswers(1)
     }
 
@@ -97,7 +97,7 @@ struct ConnectionTests {
             for tag in 0..<50 {
                 group.addTask { (tag, try await client.fetch(server.url("/\(tag)"), tag: tag)) }
             }
-            // Bodies come only when all requests are there, so all fifty run together.
+            // Bodies are sent only after all requests have arrived, so all fifty run at the same time.
             await server.waitForRequests(50)
             #expect(await client.fetcher.activeCount == 50)
             go.set()

@@ -6,15 +6,15 @@ import Testing
 
 @testable import Curl
 
-/// Bodies that a server compressed though it was asked not to.
+/// Bodies that a server compressed without being asked.
 struct ContentDecodingTests {
-    /// Half of it noise, half of it as compressible as can be.
+    /// Half noise, half highly compressible.
     private static let text: [UInt8] = {
         var random = RandomBytes(seed: 11)
         return random.bytes(300_000) + [UInt8](repeating: 7, count: 300_000)
     }()
 
-    /// What gzip(1) makes of it.
+    /// The bytes compressed by gzip(1).
     private static func gzipped(_ bytes: [UInt8]) throws -> [UInt8] {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/plain"
@@ -40,7 +40,7 @@ struct ContentDecodingTests {
 
     // MARK: - The decoder alone
 
-    /// Decodes as a transfer does: a piece that is refused comes again.
+    /// Decodes as a transfer does: a refused piece is passed again.
     private static func decode(
         _ bytes: [UInt8], _ coding: ContentCoding.Compression = .gzip, pieceByteCount: Int, bufferByteCount: Int
     ) throws -> (body: [UInt8], isAtEnd: Bool) {
@@ -65,7 +65,7 @@ struct ContentDecodingTests {
 
     @Test(arguments: [1, 2, 3, 10, 1_000, 16_384], [1, 7, 1_000, 16_384, 131_072])
     func `pieces and buffers of any size give the same bytes`(_ pieceByteCount: Int, _ bufferByteCount: Int) throws {
-        // The smaller the steps, the less of it.
+        // Less text for smaller steps.
         let text = Self.text.suffix(min(600_000, 400_000 + 20 * pieceByteCount * bufferByteCount) - 300_000)
         let made = try Self.decode(
             Self.gzipped(Array(text)), pieceByteCount: pieceByteCount, bufferByteCount: bufferByteCount)
@@ -84,7 +84,7 @@ struct ContentDecodingTests {
 
     @Test func `every flipped bit of the data or its checksum is noticed`() throws {
         let whole = try Self.gzipped(Self.hello)
-        // The head says when and by what the stream was made, which changes nothing.
+        // The header says when and by what the stream was made; flips there change nothing.
         for index in 10..<whole.count {
             for bit in 0..<8 {
                 var damaged = whole
@@ -128,7 +128,8 @@ struct ContentDecodingTests {
         #expect(fetched.pauseCount > 0)
     }
 
-    /// 40 MB in some 40 KB: more than libcurl would keep of a paused transfer, and all in two buffers at a time.
+    /// 40 MB compressed to about 40 KB: more than libcurl would keep of a paused transfer, decoded with two buffers at
+    /// a time.
     @Test func `a body that grows a thousandfold does not outgrow the buffers`() async throws {
         let text = [UInt8](repeating: 0, count: 40 << 20)
         let server = try Self.serve(Self.gzipped(text))
@@ -169,7 +170,7 @@ struct ContentDecodingTests {
         #expect(fetched.body == Array(Self.text.prefix(400_000)))
     }
 
-    /// A file that is compressed itself, part of something, and what cannot be undone.
+    /// A file that is itself compressed, a part, and codings that cannot be undone.
     @Test(arguments: [("/a.tar.gz", 200, "gzip"), ("/a", 206, "gzip"), ("/a", 200, "br"), ("/a", 200, "gzip, gzip")])
     func `other bodies stay as they come`(_ path: String, _ status: Int, _ coding: String) async throws {
         let body = try Self.gzipped(Self.hello)

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Answers messages; sleeps without end, so that a lost wake-up is a hang.
+/// Answers messages; sleeps without a limit, so that a lost wake-up hangs.
 private actor Echo: LoopOwner {
     struct Message: Sendable {
         var reply: @Sendable () -> Void
@@ -44,7 +44,7 @@ private actor Echo: LoopOwner {
 
 @Suite(.timeLimit(.minutes(1)))
 struct CurlLoopTests {
-    /// Runs a body with an echo on a loop of its own.
+    /// Runs a body with an echo on its own loop.
     private func withEcho(_ body: (Echo, CurlLoop) async throws -> Void) async throws {
         let loop = try CurlLoop()
         let echo = try Echo(loop: loop)
@@ -60,7 +60,7 @@ struct CurlLoopTests {
         try await withEcho { echo, loop in
             #expect(!loop.isOnLoopThread)
             #expect(await echo.increment() == 1)
-            // On the loop thread but in no task: the isolation is known all the same.
+            // On the loop thread but not in a task: the isolation is still known.
             let value = await withCheckedContinuation { continuation in
                 echo.inbox.send(Echo.Message { continuation.resume(returning: assumed(echo)) })
             }
@@ -78,7 +78,7 @@ struct CurlLoopTests {
                     guard let replied = try? Mailbox<Bool>() else { return }
                     for _ in 0..<500 {
                         inbox.send(Echo.Message { replied.send(true) })
-                        // Every reply is waited for: the loop falls asleep over and over.
+                        // Waits for every reply, so that the loop falls asleep again and again.
                         _ = replied.waitAndTakeAll()
                         counts.withLock { $0[number] += 1 }
                     }
@@ -137,7 +137,7 @@ struct CurlLoopTests {
         #expect(throws: CurlError.self) { try session.add(transfer) }
     }
 
-    /// Waits for threads without blocking the pool for longer than it takes to join one that has ended.
+    /// Joins threads on the global pool, which blocks only briefly because they have ended.
     private func join(_ threads: [Platform.Thread]) async throws {
         let done = try Signal()
         let joiner = try Platform.Thread(name: "joiner") {
@@ -149,7 +149,7 @@ struct CurlLoopTests {
     }
 }
 
-/// In a plain function, since `assumeIsolated` is not for asynchronous ones.
+/// In a synchronous function: `assumeIsolated` is not available in asynchronous ones.
 private func assumed(_ echo: Echo) -> Int {
     echo.assumeIsolated { $0.increment() }
 }

@@ -2,7 +2,7 @@ import Core
 import Curl
 import Platform
 
-/// What became of one transfer.
+/// The result of one transfer.
 struct Fetched: Sendable {
     /// Nil when it was cancelled.
     var outcome: TransferOutcome?
@@ -26,9 +26,9 @@ actor Fetcher: LoopOwner {
         var bufferCount = 2
         var bufferByteCount = 64 * 1024
         var bodyLimit: Int64?
-        /// Sets the limit only when this many body bytes have come.
+        /// Sets the limit only after this many body bytes.
         var limitsAfterByteCount: Int64 = 0
-        /// Keeps taken buffers back until the next turn, as a slow disk does.
+        /// Returns taken buffers only in the next turn, as a slow disk does.
         var returnsBuffersLater = false
         /// Takes nothing before the end.
         var leavesBuffers = false
@@ -77,7 +77,7 @@ actor Fetcher: LoopOwner {
         end(job)
     }
 
-    /// Returns once the transfer has received so many body bytes.
+    /// Returns once the transfer has received this many body bytes.
     func waitForBytes(tag: Int, _ byteCount: Int64) async {
         await withCheckedContinuation { watchers.append((tag, byteCount, $0)) }
     }
@@ -87,7 +87,7 @@ actor Fetcher: LoopOwner {
         await withCheckedContinuation { pauseWatchers.append((tag, $0)) }
     }
 
-    /// Gives the transfer one buffer more and lets it go on.
+    /// Gives the transfer one more buffer and resumes it.
     func give(tag: Int, byteCount: Int) {
         jobs[tag]?.transfer.give(IOBuffer(capacity: byteCount))
         jobs[tag]?.transfer.resumeReceiving()
@@ -179,7 +179,7 @@ actor Fetcher: LoopOwner {
     }
 }
 
-/// A running loop with a fetcher on it; ends with the last reference.
+/// A running loop with a fetcher; ends with the last reference.
 final class Client: Sendable {
     let loop: CurlLoop
     let fetcher: Fetcher
@@ -205,7 +205,7 @@ final class Client: Sendable {
         return try await fetcher.fetch(request, plan)
     }
 
-    /// Fetches with a client of its own.
+    /// Fetches with its own client.
     static func fetchOnce(_ url: String) async throws -> Fetched {
         try await Client().fetch(url)
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct ResponseHeadTests {
-    /// The head that comes of these bytes on the wire.
+    /// The head that results from these bytes.
     private func head(of response: String) async throws -> ResponseHead? {
         try await head(of: Array(response.utf8))
     }

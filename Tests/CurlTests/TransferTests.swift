@@ -99,7 +99,7 @@ struct TransferTests {
         #expect(fetched.failure?.kind == .incomplete)
         #expect(fetched.failure?.isRetryable == true)
         #expect(fetched.head?.status == 200)
-        // A reset may discard what the kernel had not handed over yet.
+        // A reset may discard bytes that the kernel had not delivered yet.
         #expect(fetched.body == Array(bytes.prefix(resets ? fetched.body.count : 150_000)))
     }
 

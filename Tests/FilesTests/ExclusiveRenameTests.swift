@@ -7,7 +7,7 @@ import Testing
         { (_, _) throws(Errno) in throw error }
     }
 
-    /// The system's call, a file system without it, and one without links either.
+    /// The system's call, a file system without it, and one without hard links too.
     private static let kinds: [ExclusiveRename] = [
         .system,
         ExclusiveRename(

@@ -4,7 +4,7 @@ import Glibc
 import Platform
 import Testing
 
-/// These mount a small file system of their own; where that is not allowed they are shown as skipped.
+/// These tests mount a small file system of their own; where that is not allowed they are skipped.
 @Suite(.enabled(if: mayMount, "only root may mount the small file system that this fills"), .serialized)
 struct FullDiskTests {
     @Test func `no room to reserve is told before a byte is fetched and leaves nothing behind`() throws {
@@ -79,7 +79,7 @@ struct FullDiskTests {
     @Test(arguments: [100_000, nil] as [Int64?])
     func `the volume's floor is left free, whether the length is known or not`(expected: Int64?) throws {
         try withFileSystem(options: "size=8m") { shop in
-            // 80 KiB are the floor: 60 KiB are room, and not for us.
+            // 80 KiB are the floor: 60 KiB are free, but not available to us.
             try shop.put(String(repeating: "x", count: (8 << 20) - (60 << 10)), at: "hog")
             let create = FileJob.createPartial(path: shop.path("f.towline"), expectedByteCount: expected)
             let outcome = try shop.run(create, volume: shop.volume)
@@ -122,7 +122,7 @@ struct FullDiskTests {
             let megabyte = buffer([UInt8](repeating: 7, count: 1 << 20))
             #expect(try shop.run(.write(file, megabyte, offset: 0, mark: nil)).isWritten)
             #expect(try shop.run(.write(late, megabyte, offset: 1 << 20, mark: nil)).isWritten)
-            // Cut, it has nothing of its own any more; and there is no more to be had.
+            // After truncation it has no reserved space left, and there is no free space.
             #expect(try shop.run(.reserve(late, byteCount: 4 << 20)).error().errno == .noSpace)
             guard case .truncated = try shop.run(.truncate(late, to: 0)) else {
                 Issue.record("not truncated")

@@ -5,7 +5,7 @@ import Glibc
 import Platform
 import Testing
 
-/// New partials: without a name until the record knows of them, where the file system can.
+/// New partials: without a name until the record is committed, where the file system allows it.
 @Suite(.enabled(if: mayMount, "only root may mount the file systems that these tests need"))
 struct NewFileTests {
     private func small(_ shop: Workshop, _ name: String, _ text: String = "small") throws -> OpenFile {
@@ -62,7 +62,7 @@ struct NewFileTests {
             case (.noReplace, true):
                 #expect(try outcome.error().reason == .exists)
                 #expect(try shop.names == ["s"])
-                // It can be kept.
+                // It can be kept under the partial's name.
                 #expect(try shop.run(.name(file, path: shop.path("s.towline"))).isNamed)
                 #expect(try shop.contents("s.towline") == "small")
             case (.numbered, true):
@@ -79,16 +79,16 @@ struct NewFileTests {
     }
 
     @Test func `elsewhere a partial has its name at once, and an empty one that a kill left is replaced`() throws {
-        // ramfs is not among those that are relied on.
+        // Unnamed files are not used on ramfs.
         try withFileSystem("ramfs", options: "") { shop in
             let path = shop.path("f.towline")
             let first = try shop.run(.createPartial(path: path, expectedByteCount: nil), volume: shop.volume).opened()
             #expect(first.file.isNamed)
             let again = FileJob.createPartial(path: path, expectedByteCount: nil, replacesOrphan: true)
-            // Whoever made it lives.
+            // The process that created it is alive.
             #expect(try shop.run(again).error().reason == .exists)
             #expect(try shop.run(.close(first.file)).isClosed)
-            // Another record's download does not touch it.
+            // Another record's download does not touch the file.
             #expect(try shop.run(.createPartial(path: path, expectedByteCount: nil)).error().reason == .exists)
             let opened = try shop.run(again).opened()
             #expect(opened.file.isNamed)

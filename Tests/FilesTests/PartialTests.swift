@@ -5,7 +5,7 @@ import Glibc
 import Platform
 import Testing
 
-/// What a stranger may have put where a partial was.
+/// What another program may have put in place of a partial.
 enum Stranger: CaseIterable {
     case symbolicLink
     case danglingLink
@@ -15,7 +15,7 @@ enum Stranger: CaseIterable {
     case socket
     case anotherFile
 
-    /// Puts it at the name, where a partial stands.
+    /// Replaces the partial at the name.
     func replace(_ name: String, in shop: Workshop) throws {
         let path = shop.path(name)
         if self != .hardLink { try removeFile(path) }
@@ -31,7 +31,7 @@ enum Stranger: CaseIterable {
             let code = mknod(path, S_IFSOCK | 0o600, 0)
             #expect(code == 0)
         case .anotherFile:
-            // Kept under another name, so that the new file cannot get the old one's inode number.
+            // The old file is kept under another name, so that the new one cannot get its inode number.
             try shop.put("stranger", at: "other")
             try renameReplacing(shop.path("other"), to: path)
         }
@@ -49,7 +49,7 @@ enum Stranger: CaseIterable {
             #expect(status.identity == opened.file.identity)
             #expect(status.byteCount == 0)
             #expect(opened.byteCount == 0)
-            // Where the file system can.
+            // Where the file system can reserve.
             #expect(opened.file.reservedByteCount == 0 || status.allocatedByteCount >= 100_000)
             #expect(opened.file.mountID != nil)
         }
@@ -81,7 +81,7 @@ enum Stranger: CaseIterable {
                 #expect(opened.byteCount == 5)
                 #expect(opened.pendingError == nil)
                 #expect(opened.file.identity == file.identity)
-                // By itself it closes when the worker has let go of it too.
+                // It is closed only after the worker has released it too.
                 #expect(try shop.run(.close(opened.file)).isClosed)
             }
         }
@@ -117,7 +117,7 @@ enum Stranger: CaseIterable {
             try stranger.replace("f.towline", in: shop)
             let job = FileJob.openPartial(path: file.path, expected: file.identity)
             #expect(try shop.run(job).error() == FileError(.open, file.path, .replaced))
-            // Without an identity to compare only another plain file may pass.
+            // Without an expected identity only another regular file may pass.
             let anyFile = try shop.run(.openPartial(path: file.path, expected: nil))
             if stranger == .anotherFile {
                 #expect(try anyFile.opened().byteCount == 8)
@@ -184,7 +184,7 @@ enum Stranger: CaseIterable {
             let other = FileIdentity(device: file.identity.device, inode: file.identity.inode &+ 1)
             let stranger = FileJob.removeFinished(path: file.path, identity: other, byteCount: 5)
             #expect(try shop.run(stranger).removed() == .stranger)
-            // Another boot may give the device another number.
+            // After a boot the device may have another number.
             let before = FileIdentity(device: file.identity.device &+ 1, inode: file.identity.inode)
             let job = FileJob.removeFinished(path: file.path, identity: before, byteCount: 5)
             #expect(try shop.run(job).removed() == .removed)

@@ -34,7 +34,7 @@ import Testing
             #expect(published == PublishedFile(path: shop.path("f.txt"), identity: file.identity))
             #expect(try FileStatus(path: published.path).mode & 0o777 == 0o640)
             #expect(try shop.names == ["f.txt"])
-            // Said again, as after a crash in between, it is still true.
+            // Repeated, as after a crash in between, it has the same result.
             #expect(try publish(file, as: "f.txt", mode, in: shop).published() == published)
         }
     }
@@ -168,7 +168,7 @@ import Testing
                 )
             }
             #expect(try look(byteCount: 4, .numbered).published() == published)
-            // Another boot may have given the device another number; what is found is told.
+            // After a boot the device may have another number; the new one is reported.
             #expect(try look(byteCount: 4, .numbered, device: 1).published() == published)
             for outcome in [try look(byteCount: 4, .noReplace), try look(byteCount: 5, .numbered)] {
                 guard case .notPublished = outcome else { throw Unexpected(outcome: outcome) }

@@ -4,7 +4,7 @@ import Glibc
 import Platform
 import Testing
 
-/// A directory of its own and workers for it, both gone at the end of `withWorkshop`.
+/// A directory with workers for it; `withWorkshop` removes both at its end.
 final class Workshop {
     let directory: String
     let workers: FileWorkers
@@ -30,7 +30,7 @@ final class Workshop {
         return lastTicket
     }
 
-    /// The result of a job, or nil when none comes in half a minute.
+    /// The result of a job; fails when there is none within half a minute.
     func result(_ ticket: UInt64) throws -> FileResult {
         while true {
             if let result = waiting.removeValue(forKey: ticket) { return result }
@@ -64,7 +64,7 @@ final class Workshop {
         try file.write(text.utf8Span.span.bytes, at: 0)
     }
 
-    /// Takes all the room there is.
+    /// Fills all the free space.
     func fill(_ name: String) throws {
         let file = try FileDescriptor(open: path(name), flags: O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
         let page = [UInt8](repeating: 0, count: 4_096)
@@ -77,7 +77,7 @@ final class Workshop {
     }
 }
 
-/// An outcome of another case than the test wanted.
+/// An outcome of another case than the test expects.
 struct Unexpected: Error {
     var outcome: FileOutcome
 }
@@ -137,10 +137,10 @@ extension FileOutcome {
     var isClosed: Bool { if case .closed = self { true } else { false } }
 }
 
-/// Runs the body on a file system of its own; only root may.
+/// Runs the body on a new file system; only root may.
 func withFileSystem(_ type: String = "tmpfs", options: String, _ body: (Workshop) throws -> Void) throws {
     try withWorkshop { outer in
-        // Not mount(8): Foundation's Process is not safe beside many threads and descriptors.
+        // Instead of mount(8): Foundation's Process is not safe next to many threads and descriptors.
         try #require(mount(type, outer.directory, type, 0, options) == 0)
         defer { _ = umount2(outer.directory, Int32(MNT_DETACH)) }
         let inner = try Workshop(directory: outer.directory)
@@ -149,7 +149,7 @@ func withFileSystem(_ type: String = "tmpfs", options: String, _ body: (Workshop
     }
 }
 
-/// Whether this process may mount a file system, found by trying once.
+/// Whether this process may mount a file system; tried once.
 let mayMount: Bool = {
     guard geteuid() == 0 else { return false }
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("mount-\(UUID().uuidString)").path
@@ -159,7 +159,7 @@ let mayMount: Bool = {
     return umount2(directory, Int32(MNT_DETACH)) == 0
 }()
 
-/// Whether the kernel (6.8 or later) never gives a mount's number to another.
+/// Whether the kernel (6.8 or later) never reuses a mount's number.
 let areMountsUnique: Bool = {
     let version = ProcessInfo.processInfo.operatingSystemVersion
     return (version.majorVersion, version.minorVersion) >= (6, 8)

@@ -6,7 +6,7 @@ import Platform
 import Synchronization
 import Testing
 
-/// Remembers the marks, and what the file held when each came.
+/// Records the marks, and the file's content at each.
 private final class RecordingSink: MarkSink {
     struct Entry: Equatable {
         var bytes: [UInt8]
@@ -116,7 +116,7 @@ private final class RecordingSink: MarkSink {
             #expect(sink.all.isEmpty)
             #expect(try shop.contents("f.towline") == "old")
 
-            // What earlier marks claimed can still be taken back, and opening the file anew cures it.
+            // Claims of earlier marks can still be withdrawn, and opening the file again clears the poison.
             guard case .marked = try shop.run(.mark(file, mark)) else { throw CancellationError() }
             #expect(sink.all.count == 1)
             let again = try shop.run(.openPartial(path: file.path, expected: file.identity)).opened().file
@@ -126,7 +126,7 @@ private final class RecordingSink: MarkSink {
 
     @Test func `a failed flush poisons the file`() throws {
         try withWorkshop { shop in
-            // A FIFO takes writes but cannot be flushed.
+            // A FIFO can be written but not flushed.
             #expect(mkfifo(shop.path("fifo"), 0o600) == 0)
             let file = try OpenFile(
                 try FileDescriptor(open: shop.path("fifo"), flags: O_RDWR | O_NONBLOCK),
@@ -141,7 +141,7 @@ private final class RecordingSink: MarkSink {
 
     @Test func `a failed flush takes the mark back before anybody is told`() throws {
         try withWorkshop { shop in
-            // A character device takes writes but cannot be flushed.
+            // A character device can be written but not flushed.
             let device = try FileDescriptor(open: "/dev/null", flags: O_RDWR)
             let file = try OpenFile(device, path: "/dev/null")
             let sink = RecordingSink(watching: "/dev/null")

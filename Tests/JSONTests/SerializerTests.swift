@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `every character survives the way out and back`() throws {
-        // All of the basic plane in blocks, and what lies around the planes' edges.
+        // All of the basic plane in blocks, and characters around the edges of planes.
         let edges: [UInt32] = [0x10000, 0x1F600, 0x1FFFF, 0x20000, 0xFFFFF, 0x10FFFD, 0x10FFFF]
         for block in 0...256 {
             let codes = block < 256 ? Array(UInt32(block * 256)..<UInt32(block * 256 + 256)) : edges

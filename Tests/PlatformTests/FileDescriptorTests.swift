@@ -55,7 +55,7 @@ import Testing
             try file.reportCloseError()
             #expect(try file.status().byteCount == 0)
             try file.close()
-            // Another test may be given the number at once, but not for the same file.
+            // Another test may get the number at once, but not for the same file.
             let inode = try FileStatus(path: directory + "/f").identity
             var status = stat()
             let isOpen = fstat(raw, &status) == 0
@@ -117,7 +117,7 @@ import Testing
             #expect(try !first.isLockedElsewhere())
             #expect(try first.lock(.exclusive))
             #expect(try !second.lock(.shared))
-            // Closing another descriptor of the file gives nothing up, as a POSIX lock would.
+            // Closing another descriptor of the file releases nothing, unlike with a POSIX lock.
             try FileDescriptor(open: directory + "/lock", flags: O_RDWR).close()
             #expect(try second.isLockedElsewhere())
             try first.close()

@@ -69,7 +69,7 @@ import Testing
         #expect(environmentVariable("TOWLINE_TESTS_SET_NO_SUCH_VARIABLE") == nil)
         #expect(homeDirectoryFromUserDatabase()?.hasPrefix("/") == true)
         try withTemporaryDirectory { directory in
-            // What the kernel makes of 0666 is the only other way to see the mask without changing it.
+            // The mode of a new file is the only other way to see the mask without changing it.
             let file = try FileDescriptor(open: directory + "/f", flags: O_RDWR | O_CREAT, mode: 0o666)
             #expect(try file.status().mode & 0o777 == 0o666 & ~fileModeMask())
         }

@@ -54,7 +54,7 @@ import Testing
         let mailbox = try Mailbox<Int>()
         mailbox.send(1)
         #expect(mailbox.takeAll() == [1])
-        // The signal for the 1 is still there; a wait that took it for the end of its time would return at once.
+        // The signal for the 1 is still pending; a wait that treated it as its time-out would return at once.
         let sender = try Thread(name: "late") { mailbox.send(2) }
         #expect(mailbox.waitAndTakeAll(timeoutMilliseconds: 60_000) == [2])
         sender.join()

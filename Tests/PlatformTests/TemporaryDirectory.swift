@@ -1,7 +1,7 @@
 import Foundation
 import Platform
 
-/// Lends a directory that is gone afterwards.
+/// Runs the body with a directory that is removed afterwards.
 func withTemporaryDirectory(_ body: (_ path: String) throws -> Void) throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("platform-\(UUID().uuidString)").path
     try makeDirectory(path, mode: 0o700)

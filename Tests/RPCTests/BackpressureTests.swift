@@ -17,7 +17,7 @@ import Testing
         gate.add(byteCount: byteCount, count: count)
         async let reader: Void = onThread { gate.waitForRoom() }
         while !gate.isReaderWaiting { await Task.yield() }
-        // Down to one above half.
+        // Down to one above half of the limit.
         gate.subtract(byteCount: max(byteCount - 51, 0), count: max(count - 6, 0))
         #expect(gate.isReaderWaiting)
         gate.subtract(byteCount: 1, count: 1)

@@ -2,7 +2,7 @@ import RPC
 import Testing
 
 @Suite struct FrameDecoderTests {
-    /// What a stream gives when it comes in two pieces, split anywhere, or in single bytes.
+    /// Checks the events of a stream in two pieces, split anywhere, and in single bytes.
     private func check(
         _ stream: [UInt8], _ choice: FramingChoice = .auto, gives expected: [FrameEvent], framing: Framing?,
         sourceLocation: SourceLocation = #_sourceLocation

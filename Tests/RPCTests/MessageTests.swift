@@ -5,7 +5,7 @@ import Testing
 @Suite struct MessageTests {
     private func decode(_ text: String) -> Incoming { Incoming(Array(text.utf8)) }
 
-    /// The answers that the grammar alone gives, as a client sees them.
+    /// The answers that follow from the grammar alone, as a client sees them.
     private func answers(_ text: String) -> String {
         func answer(_ message: Message) -> Response? {
             switch message {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    // The examples of the JSON-RPC 2.0 specification, in its order.
+    // The examples of the JSON-RPC 2.0 specification, in their order.
     @Test(arguments: [
         (#"{"jsonrpc":"2.0","method":"subtract","params":[42,23],"id":1}"#, "subtract#1"),
         (#"{"jsonrpc":"2.0","method":"subtract","params":[23,42],"id":2}"#, "subtract#2"),

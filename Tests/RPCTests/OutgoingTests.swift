@@ -32,7 +32,7 @@ import Testing
 
     @Test func `error codes are distinct and where they belong`() {
         let ours = RPCErrorKind.allCases.filter(\.isOurs)
-        // 1007 was never answered, and is not used again.
+        // 1007 was never used and stays reserved.
         #expect(ours.map(\.code) == Array(1001...1013).filter { $0 != 1007 })
         let theirs = RPCErrorKind.allCases.filter { !$0.isOurs }
         #expect(Set(theirs.map(\.code)) == [-32700, -32600, -32601, -32602, -32603, -32800])

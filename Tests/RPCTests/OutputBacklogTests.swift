@@ -3,7 +3,7 @@ import Testing
 @testable import RPC
 
 @Suite struct OutputBacklogTests {
-    /// Everything that waits, as texts, batch by batch.
+    /// All queued messages as texts, batch by batch.
     private func drain(_ backlog: inout OutputBacklog) -> [[String]] {
         var batches: [[String]] = []
         while let batch = backlog.takeBatch() {

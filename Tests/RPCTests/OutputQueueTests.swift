@@ -3,7 +3,7 @@ import RPC
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct OutputQueueTests {
-    /// More than any pipe takes: whoever writes it blocks until somebody reads.
+    /// More than a pipe can buffer: the writer blocks until a reader reads.
     private let giant = [UInt8](repeating: 0x67, count: 3 << 20)
     private let timeoutMilliseconds = 30_000
 
@@ -90,7 +90,7 @@ import Testing
         queue.sendReply(giant)
         let event = [UInt8](repeating: 0x65, count: 1 << 20)
         for sequence in 1...6 { queue.sendEvent(event, sequence: Int64(sequence)) }
-        // All of what waits, up to the notice and its newline.
+        // All that is queued, up to the notice and its newline.
         let first = await pipe.read(atMost: giant.count + 1 + 4 * (event.count + 1) + "lost 5-6\n".utf8.count)
         #expect(lines(first).last == "lost 5-6")
         queue.sendEvent(Array("next".utf8), sequence: 7)
@@ -105,7 +105,7 @@ import Testing
         queue.sendReply(giant)
         queue.sendReply(Array("never".utf8))
         #expect(await onThread { queue.close(timeoutMilliseconds: 20) } == false)
-        // Frees the thread, which reports why.
+        // Unblocks the writer thread, which then reports a failure.
         pipe.close()
         #expect(await onThread { failures.waitAndTakeAll() } == [.pipe])
         #expect(await close(queue) == false)
@@ -119,7 +119,7 @@ import Testing
         queue.sendReply(Array("b".utf8))
         #expect(queue.unsentReplyByteCount == 0)
         #expect(await close(queue))
-        // The queue holds the writing end open.
+        // The queue keeps the writing end open.
         #expect(lines(await pipe.read(atMost: 2)) == ["a"])
     }
 

@@ -1,14 +1,14 @@
 import Glibc
 import Platform
 
-/// A pipe whose reading end tests hold and close as they like.  C: pipe(2)
+/// A pipe whose reading end a test can keep open or close.  C: pipe(2)
 final class Pipe: Sendable {
     private let reader: Guarded<Int32>
     private let writer: Int32
 
-    /// The writing end is the caller's: it must take it, once.
+    /// The caller owns the writing end and must take it, once.
     init(isWriterNonBlocking: Bool = false) throws {
-        // A write to a pipe that nobody reads must be an error here, as it is in the program.
+        // As in the program, a write to a pipe without a reader must be an error, not a signal.
         signal(SIGPIPE, SIG_IGN)
         var ends: [Int32] = [-1, -1]
         _ = try valueOrErrno { pipe(&ends) }
@@ -29,7 +29,7 @@ final class Pipe: Sendable {
         }
     }
 
-    /// So many bytes, or fewer at the end of the stream; read on a thread of its own.
+    /// This many bytes, or fewer at the end of the stream; read on its own thread.
     func read(atMost limit: Int) async -> [UInt8] {
         let raw = reader.withLock { $0 }
         return await onThread {
@@ -45,7 +45,7 @@ final class Pipe: Sendable {
     }
 }
 
-/// Runs what blocks on a thread of its own, off the pool that all tests share.
+/// Runs a blocking function on its own thread, outside the pool that all tests share.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     let thread = Guarded<Thread?>(nil)
     let value = await withCheckedContinuation { continuation in
@@ -56,7 +56,7 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async ->
             continuation.resume(returning: body())
         }
     }
-    // It has nothing left to do.
+    // The thread has no more work.
     thread.withLock { $0 }?.join()
     return value
 }

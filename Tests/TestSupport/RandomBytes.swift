@@ -1,4 +1,4 @@
-/// Numbers and bytes that look random and are the same for the same seed on every run (SplitMix64).
+/// Random-looking numbers and bytes, the same for the same seed in every run (SplitMix64).
 package struct RandomBytes: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -4,7 +4,7 @@ internal import Glibc
 struct ScriptedConnection {
     private let socket: Int32
     private let stop: Signal
-    /// Bytes read beyond the last request.
+    /// Bytes read after the last request.
     private var pending: [UInt8] = []
 
     init(socket: Int32, stop: Signal) {
@@ -12,7 +12,7 @@ struct ScriptedConnection {
         self.stop = stop
     }
 
-    /// The next request's head without its last line end; nil when the connection ends or the head is too long.
+    /// The head of the next request without its last line end; nil when the connection ends or the head is too long.
     mutating func readHead() -> [UInt8]? {
         let end = Array("\r\n\r\n".utf8)
         while pending.count < ScriptedServerEngine.maxHeadByteCount {
@@ -29,9 +29,9 @@ struct ScriptedConnection {
         return nil
     }
 
-    /// Does the steps; false when the connection is over.
+    /// Runs the actions; false when the connection has ended.
     ///
-    /// - Parameter didSend: gets the byte count of each part that the kernel took.
+    /// - Parameter didSend: gets the byte count of each part that the kernel accepted.
     func run(_ actions: [ScriptedServer.Action], didSend: (Int) -> Void) -> Bool {
         for action in actions {
             switch action {
@@ -45,7 +45,7 @@ struct ScriptedConnection {
             case .delay(let milliseconds):
                 if wait(for: [stop.descriptor], milliseconds) { return false }
             case .stall:
-                // Readable when the peer closes or sends; we expect nothing more of it.
+                // Readable when the peer closes or sends, which we do not expect.
                 _ = wait(for: [socket, stop.descriptor], -1)
                 return false
             case .close:

@@ -1,11 +1,11 @@
 extension ScriptedServer {
-    /// A request as it came.
+    /// A request as received.
     package struct Request: Sendable {
-        /// Counts all requests of the server from 0, in the order in which their heads were complete.
+        /// Numbers all requests of the server from 0, in the order in which their heads were complete.
         package var index = 0
-        /// How many requests for the same target came before.
+        /// The number of earlier requests for the same target.
         package var occurrence = 0
-        /// Counts the connections from 0.
+        /// Numbers the connections from 0.
         package var connection = 0
         package var method = ""
         /// Path and query.
@@ -13,7 +13,7 @@ extension ScriptedServer {
         package var version = ""
         package var fields: [(name: String, value: String)] = []
 
-        /// The first field of that name, without regard to case.
+        /// The first field with that name; case is ignored.
         package func value(_ name: String) -> String? { values(name).first }
 
         package func values(_ name: String) -> [String] {
@@ -27,7 +27,7 @@ extension ScriptedServer {
             value("Connection")?.lowercased() == "close" || version == "HTTP/1.0"
         }
 
-        /// Nil for a head that is no HTTP/1 request.
+        /// Nil for a head that is not an HTTP/1 request.
         init?(head: [UInt8]) {
             var lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")[...]
             let start = lines.popFirst()?.split(separator: " ").map(String.init) ?? []

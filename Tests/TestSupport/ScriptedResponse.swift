@@ -2,22 +2,22 @@ extension ScriptedServer {
     /// One step of an answer.
     package enum Action: Sendable {
         case send([UInt8])
-        /// Goes on once the test has set the signal.
+        /// Waits until the test has set the signal.
         case wait(Signal)
-        /// Tells the test that this point is reached.
+        /// Tells the test that this step was reached.
         case set(Signal)
         case delay(milliseconds: Int32)
         /// Sends nothing more; ends when the peer closes or the server stops.
         case stall
-        /// Ends the connection in order (FIN).
+        /// Closes the connection normally (FIN).
         case close
-        /// Breaks the connection (RST).
+        /// Resets the connection (RST).
         case reset
 
         package static func send(_ text: String) -> Action { .send(Array(text.utf8)) }
     }
 
-    /// What to do with one request; made from it when it has come.
+    /// The steps for one request, created when the request has arrived.
     package struct Response: Sendable {
         let actions: @Sendable (Request) -> [Action]
 
@@ -25,10 +25,10 @@ extension ScriptedServer {
             self.actions = actions
         }
 
-        /// The steps given; the connection stays open after them unless one of them ends it.
+        /// These steps; the connection stays open afterwards unless a step ends it.
         package static func script(_ actions: [Action]) -> Response { Response { _ in actions } }
 
-        /// These very bytes, then the end of the connection.
+        /// Exactly these bytes, then the end of the connection.
         package static func raw(_ text: String) -> Response { script([.send(text), .close]) }
         package static func raw(_ bytes: [UInt8]) -> Response { script([.send(bytes), .close]) }
 
@@ -47,7 +47,7 @@ extension ScriptedServer {
         package static var close: Response { script([.close]) }
         package static var reset: Response { script([.reset]) }
 
-        /// A file with all that a good server does for it; the closure makes it worse.
+        /// A file as a good server sends it; the closure can spoil it.
         package static func file(
             _ bytes: [UInt8],
             etag: String? = nil,
@@ -59,7 +59,7 @@ extension ScriptedServer {
             return Response { [file] request in file.actions(for: request) }
         }
 
-        /// Status line and fields, the blank line included.
+        /// Status line and fields with the empty line.
         package static func head(_ code: Int, _ fields: [(String, String)]) -> String {
             let lines = ["HTTP/1.1 \(code) Status"] + fields.map { "\($0.0): \($0.1)" }
             return lines.joined(separator: "\r\n") + "\r\n\r\n"

@@ -1,18 +1,18 @@
 package import Platform
 
-/// An HTTP/1.1 server on 127.0.0.1 within the test's process that answers as a closure says.
+/// An HTTP/1.1 server on 127.0.0.1 in the test's process; a closure decides its answers.
 ///
 /// ```
 /// let server = try ScriptedServer { request in .file(bytes, etag: "\"v1\"") }
 /// server.url("/a")
 /// ```
-/// It has a thread for each connection, so an answer may wait without blocking a test, and stops with the last
-/// reference.  Isolation: any thread; the closure runs on the connections' threads.
+/// It has a thread per connection, so an answer may wait without blocking a test, and stops with the last reference.
+/// Isolation: any thread; the closure runs on the connections' threads.
 package final class ScriptedServer: Sendable {
-    /// A request and what became of its answer.
+    /// A request with the progress of its answer.
     package struct Exchange: Sendable {
         package var request: Request
-        /// Bytes that the kernel took for this answer, its head included.
+        /// Bytes of this answer that the kernel accepted, its head included.
         package var sentByteCount = 0
         /// True once the answer's last step is done or the connection has failed.
         package var isFinished = false
@@ -38,12 +38,12 @@ package final class ScriptedServer: Sendable {
     /// How many connections were accepted.
     package var connectionCount: Int { engine.state.withLock { $0.connectionCount } }
 
-    /// Waits until so many requests have come in all.
+    /// Waits until this many requests have arrived in all.
     package func waitForRequests(_ count: Int) async {
         await engine.wait { $0.exchanges.count >= count }
     }
 
-    /// Waits until so many answers are finished: sent in full, or their connection gone.
+    /// Waits until this many answers are finished: sent completely, or their connection closed.
     package func waitForFinishedAnswers(_ count: Int) async {
         await engine.wait { $0.exchanges.count(where: \.isFinished) >= count }
     }

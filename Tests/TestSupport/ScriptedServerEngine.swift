@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Platform
 
-/// The threads of a `ScriptedServer`; apart from it, so that they do not keep it alive.
+/// The threads of a `ScriptedServer`; a separate object, so that they do not keep the server alive.
 final class ScriptedServerEngine: Sendable {
     struct State {
         var exchanges: [ScriptedServer.Exchange] = []
         var connectionCount = 0
-        /// The sockets of the connections that are open.
+        /// The sockets of open connections.
         var sockets: [Int: Int32] = [:]
         var threads: [Platform.Thread] = []
         var isStopping = false
@@ -53,14 +53,14 @@ final class ScriptedServerEngine: Sendable {
         if !isFirst { return }
         stopSignal.set()
         _ = shutdown(listener.raw, Int32(SHUT_RDWR))
-        // Whoever is in send or recv comes out; the thread itself closes the socket.
+        // Interrupts send and recv; the connection's thread closes the socket.
         state.withLock { state in for socket in state.sockets.values { _ = shutdown(socket, Int32(SHUT_RDWR)) } }
         while let thread = state.withLock({ $0.threads.popLast() }) { thread.join() }
-        // Nothing more will come: nobody shall wait for it.
+        // No more requests will arrive: resume those that wait for them.
         change { _ in }
     }
 
-    /// Suspends until the state is as asked, or the server has stopped.
+    /// Suspends until the predicate is true, or the server has stopped.
     func wait(until isReady: @escaping @Sendable (State) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
@@ -72,7 +72,7 @@ final class ScriptedServerEngine: Sendable {
         }
     }
 
-    /// Changes the state and resumes those who waited for that.
+    /// Changes the state and resumes those that waited for the change.
     private func change(_ body: (inout State) -> Void) {
         let ready = state.withLock { state in
             body(&state)
@@ -131,7 +131,7 @@ final class ScriptedServerEngine: Sendable {
             change { [index = request.index] in $0.exchanges[index].isFinished = true }
             if !isOpen || request.endsConnection { break }
         }
-        // First out of the table, so that `stop` never shuts a descriptor down that is somebody else's by then.
+        // Removed from the table first, so that `stop` never shuts down a descriptor that has been reused.
         state.withLock { $0.sockets[number] = nil }
         _ = Glibc.close(socket)
     }

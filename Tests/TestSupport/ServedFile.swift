@@ -1,4 +1,4 @@
-/// A file on a `ScriptedServer`: bytes, validators, ranges, and knobs for what servers do wrong.
+/// A file on a `ScriptedServer`: bytes, validators, ranges, and options for what servers do wrong.
 package struct ServedFile: Sendable {
     package var bytes: [UInt8]
     package var etag: String?
@@ -15,22 +15,22 @@ package struct ServedFile: Sendable {
     package var isChunked = false
     /// Without a length, up to the end of the connection.
     package var isUntilClose = false
-    /// Ends the connection after so many body bytes of each response.
+    /// Closes the connection after this many body bytes of each response.
     package var dropAfterByteCount: Int?
-    /// Breaks it then instead.
+    /// Resets the connection instead of closing it.
     package var resetsOnDrop = false
-    /// Stays silent after so many body bytes of each response.
+    /// Sends nothing more after this many body bytes of each response.
     package var stallAfterByteCount: Int?
-    /// The statuses of the first requests for this target, one each.
+    /// The statuses of the first requests for this target, one for each request.
     package var statusOverrides: [Int] = []
     /// Sends the body in pieces of that size.
     package var pieceByteCount: Int?
     package var pieceDelayMilliseconds: Int32 = 0
-    /// Sends the head when it is set.
+    /// Sends the head only when this signal is set.
     package var beforeHead: Signal?
-    /// Sends the body when it is set.
+    /// Sends the body only when this signal is set.
     package var beforeBody: Signal?
-    /// Sends the body's rest when it is set, after so many bytes.
+    /// Sends this many body bytes, and the rest only when the signal is set.
     package var middle: (byteCount: Int, signal: Signal)?
 
     package init(bytes: [UInt8], etag: String? = nil, lastModified: String? = nil) {
@@ -121,7 +121,7 @@ package struct ServedFile: Sendable {
         return actions
     }
 
-    /// One range of the three forms, within the file; nil when it cannot be satisfied (RFC 9110, 14.1.2).
+    /// A range in one of its three forms, clipped to the file; nil when it cannot be satisfied (RFC 9110, 14.1.2).
     private static func range(_ text: String, _ byteCount: Int) -> Range<Int>? {
         guard text.hasPrefix("bytes=") else { return nil }
         let parts = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }

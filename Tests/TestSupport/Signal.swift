@@ -1,6 +1,6 @@
 package import Platform
 
-/// Something that happens once, and that threads and tasks can wait for.  Isolation: any thread.
+/// An event that happens once; threads and tasks can wait for it.  Isolation: any thread.
 package final class Signal: Sendable {
     private struct State {
         var isSet = false
@@ -37,6 +37,6 @@ package final class Signal: Sendable {
         }
     }
 
-    /// Readable from the first `set` on, since nobody drains it.
+    /// Readable after the first `set`, because it is never drained.
     var descriptor: Int32 { wakeUp.raw }
 }

@@ -1,12 +1,12 @@
 internal import Glibc
 package import Platform
 
-/// A new, empty directory that goes with all it holds when the last reference does.
+/// A new, empty directory; it is removed with its contents with the last reference.
 package final class TemporaryDirectory: Sendable {
     /// Absolute, without a slash at its end.
     package let path: String
 
-    /// - Parameter parent: where to make it; by default `TMPDIR`, else `/tmp`.
+    /// - Parameter parent: where to create it; by default `TMPDIR`, else `/tmp`.
     package init(in parent: String? = nil) throws(Errno) {
         let parent = parent ?? environmentVariable("TMPDIR") ?? "/tmp"
         var template = Array("\(parent)/towline-test-XXXXXX".utf8CString)
@@ -22,11 +22,11 @@ package final class TemporaryDirectory: Sendable {
     /// The path of a name in it.
     package func path(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// The names of what it holds, sorted.
+    /// The sorted names in it.
     package func entries() throws(Errno) -> [String] { try directoryEntries(path).sorted() }
 
     private static func remove(_ path: String) {
-        // The status of the link itself: what it leads to is not ours.
+        // The status of a link itself: its target is not ours to remove.
         guard let status = try? FileStatus(path: path) else { return }
         guard status.kind == .directory else {
             _ = unlink(path)
