@@ -49,7 +49,7 @@ package struct FileError: Error, Equatable, Sendable {
         case stopped
         /// libcrypto does not have the digest, or its configuration forbids it.
         case digestUnavailable
-        /// A worker has answered with something else than the job asks for: a defect of ours.
+        /// A worker returned a result of another type than the job has: a bug of ours.
         case wrongAnswer
     }
 
@@ -104,7 +104,7 @@ package struct FileError: Error, Equatable, Sendable {
         case .exists: (.destinationConflict, false, "the name is taken")
         case .canceled: (.internal, true, "canceled")
         case .stopped: (.internal, true, "the service is ending")
-        case .wrongAnswer: (.internal, true, "the file worker gave an answer of another kind")
+        case .wrongAnswer: (.internal, true, "the file worker returned a result of another type")
         case .digestUnavailable: (.internal, false, "the cryptographic library does not offer this digest")
         }
     }

@@ -1,9 +1,9 @@
 package import Core
 package import Platform
 
-/// A job with the type of its answer: what cannot come back cannot be switched over.
+/// A job with the type of its result: code that uses it handles only results that this job can have.
 ///
-/// Each factory is described at the `FileJob` of its name.
+/// Each factory is described at the `FileJob` with its name.
 package struct FileRequest<Answer: Sendable>: Sendable {
     package let job: FileJob
     private let read: @Sendable (FileOutcome) -> Answer?
@@ -13,7 +13,7 @@ package struct FileRequest<Answer: Sendable>: Sendable {
         self.read = read
     }
 
-    /// The typed answer that an outcome of this job is.
+    /// The result of this type in an outcome; a failure for an outcome of another job.
     package func result(_ outcome: FileOutcome) -> Result<Answer, FileError> {
         if case .failed(let error) = outcome { return .failure(error) }
         if let answer = read(outcome) { return .success(answer) }
@@ -35,7 +35,7 @@ extension FileRequest<DestinationStatus> {
 }
 
 extension FileRequest<Set<String>> {
-    /// Answers with those that lie outside.
+    /// The result: the directories that are outside.
     package static func locate(directories: [String]) -> Self {
         Self(.locate(directories: directories)) { if case .located(let outside) = $0 { outside } else { nil } }
     }
@@ -72,7 +72,7 @@ extension FileRequest<PartialDescription> {
 }
 
 extension FileRequest<String> {
-    /// Answers with the partial's path from now on.
+    /// The result: the partial's new path.
     package static func movePartial(_ file: OpenFile, candidates: [String]) -> Self {
         Self(.movePartial(file, candidates: candidates)) { if case .moved(let path) = $0 { path } else { nil } }
     }
@@ -111,7 +111,7 @@ extension FileRequest<Void> {
 }
 
 extension FileRequest<Errno?> {
-    /// Answers with why the mark could not be written, if it could not.
+    /// The result: why the mark could not be written, if it could not.
     package static func write(_ file: OpenFile, _ buffer: IOBuffer, offset: Int64, mark: Mark?) -> Self {
         Self(.write(file, buffer, offset: offset, mark: mark)) {
             if case .written(let markError) = $0 { .some(markError) } else { nil }
@@ -130,7 +130,7 @@ extension FileRequest<FileDigest> {
 }
 
 extension FileRequest<ExaminedFile?> {
-    /// Answers with nil when there is no plain file.
+    /// The result is nil when there is no regular file.
     package static func examine(
         path: String, digest: Checksum.Algorithm? = nil, cancellation: CancellationFlag
     ) -> Self {
@@ -147,7 +147,7 @@ extension FileRequest<PublishedFile> {
 }
 
 extension FileRequest<PublishedFile?> {
-    /// Answers with nil when it was not published.
+    /// The result is nil when the file was not published.
     package static func lookForPublished(
         finalPath: String, identity: FileIdentity, byteCount: Int64, mode: PublishMode
     ) -> Self {

@@ -74,7 +74,7 @@ extension StoreError {
 
     /// The store has answered with something else than the operation asks for: a defect of ours.
     static let wrongAnswer = StoreError(
-        code: SQLITE_MISUSE, extendedCode: SQLITE_MISUSE, message: "the store gave an answer of another kind")
+        code: SQLITE_MISUSE, extendedCode: SQLITE_MISUSE, message: "the store returned a result of another type")
 
     private static let filesGoneCode = SQLITE_IOERR | 127 << 8
 
