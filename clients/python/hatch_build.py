@@ -1,13 +1,15 @@
-"""Puts the service into the wheel when TOWLINE_BINARY names it; without the variable the wheel is pure.
+"""Puts the service into the wheel when TOWLINE names it; without the variable the wheel is pure.
 
-A wheel with the service also puts `towline` on the PATH, by a script that runs it. The platform tag comes
-from the binary itself. It is `linux_…`: the service uses the system's libcurl, jansson, SQLite, OpenSSL and
-zlib. clients/packaging/build makes a `manylinux_…` wheel of it, which carries these too.
+TOWLINE is what the package reads at run time too: a path, or a name in PATH. A wheel with the service also
+puts `towline` on the PATH, by a script that runs it. The platform tag comes from the binary itself. It is
+`linux_…`: the service uses the system's libcurl, jansson, SQLite, OpenSSL and zlib. clients/packaging/build
+makes a `manylinux_…` wheel of it, which brings these libraries along.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 import sysconfig
 from pathlib import Path
@@ -15,8 +17,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-VARIABLE = "TOWLINE_BINARY"
-#: What lies in the PATH; it runs the service, which stays beside the libraries that came with it.
+VARIABLE = "TOWLINE"
+#: The script for the PATH. It runs the service, which stays beside the libraries that came with it.
 LAUNCHER = "launcher.py"
 MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0xF3: "riscv64"}
 
@@ -28,9 +30,10 @@ class BundledService(BuildHookInterface):  # type: ignore[type-arg]
         named = os.environ.get(VARIABLE)
         if not named or version == "editable":
             return
-        binary = Path(named).expanduser().resolve()
-        if not os.access(binary, os.X_OK) or not binary.is_file():
+        found = shutil.which(os.path.expanduser(named))
+        if found is None:
             raise FileNotFoundError(f"{VARIABLE} names no executable file: {named}")
+        binary = Path(found).resolve()
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag(binary)}"
         build_data["force_include"][str(binary)] = "towline/bin/towline"

@@ -1,7 +1,7 @@
 """A small graphical download manager: `desktop.py [DIRECTORY]`. Needs tkinter.
 
-All Tk calls are made in the main thread: events are fetched from the client in a timer, and requests, which
-take a disk write at most, are sent right from the buttons.
+All Tk calls are made in the main thread: a timer takes the events from the client, and the buttons send their
+requests directly, since one takes no longer than a disk write.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 from tkinter import messagebox, ttk
 from typing import Union
 
-from towline import Changed, Download, EventsLost, Progress, RPCError, Towline, TowlineError
+from towline import Changed, Download, EventsLost, Progress, Removed, RPCError, Towline, TowlineError
 
 INTERVAL_MS = 100
 EVENTS_AT_ONCE = 200
@@ -59,7 +59,7 @@ class Row:
 
     def progress(self, event: Progress) -> None:
         if self.download.state != "active":
-            return  # what was under way when it was paused
+            return  # one that was sent before it was paused
         speed = "" if event.bytes_per_second is None else f"{megabytes(event.bytes_per_second)}/s"
         left = "" if event.eta is None else f", {event.eta:.0f} s left"
         self.describe(event, (speed + left) or "downloading")
@@ -106,7 +106,7 @@ class Window:
 
     def add(self) -> None:
         url = self.url.get().strip()
-        if url and self.ask(partial(self.client.start, directory=self.directory), url):
+        if url and self.ask(partial(self.client.start, directory=self.directory, if_exists="skip"), url):
             self.url.delete(0, "end")
 
     def asking(self, request: Callable[[Download], object], row: Row) -> Callable[[], None]:
@@ -118,7 +118,7 @@ class Window:
         return act
 
     def ask(self, request: Callable[..., object], *arguments: object) -> bool:
-        """Sends a request. What changes is told by events; what is refused is told in the status line."""
+        """Sends a request. Events say what it changed; the status line says why it was refused."""
         try:
             request(*arguments)
         except RPCError as error:
@@ -134,7 +134,7 @@ class Window:
             self.rows[download.id] = Row(self.list, self, download)
 
     def poll(self) -> None:
-        """Takes what events there are, but lets Tk draw in between."""
+        """Takes the events that are there, but lets Tk draw in between."""
         try:
             for _ in range(EVENTS_AT_ONCE):
                 event = self.events.poll()
@@ -144,6 +144,8 @@ class Window:
                     self.show(event.download)
                 elif isinstance(event, Progress) and event.id in self.rows:
                     self.rows[event.id].progress(event)
+                elif isinstance(event, Removed) and event.id in self.rows:
+                    self.rows.pop(event.id).frame.destroy()
                 elif isinstance(event, EventsLost):
                     self.reload()
         except TowlineError as error:

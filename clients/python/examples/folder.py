@@ -1,10 +1,10 @@
-"""A folder of URLs from a file, one a line: `folder.py URLS.txt DIRECTORY`. Says which did not come."""
+"""A folder of URLs from a file, one a line: `folder.py URLS.txt DIRECTORY`. Says which failed."""
 
 import asyncio
 import sys
 from pathlib import Path
 
-from towline import AsyncTowline, RPCError
+from towline import AsyncTowline, DownloadFailed, RPCError
 
 
 async def main(list_file: str, directory: str) -> int:
@@ -18,20 +18,20 @@ async def main(list_file: str, directory: str) -> int:
 
         async def fetch(url: str) -> bool:
             try:
-                download = await client.wait(await client.start(url, directory=directory, if_exists="skip"))
-            except RPCError as error:
+                download = await client.fetch(url, directory=directory, if_exists="skip")
+            except (DownloadFailed, RPCError) as error:
                 print(f"{url}: {error}", file=sys.stderr)
                 return False
-            if download.error is not None:
-                print(f"{url}: {download.error.kind}: {download.error.message}", file=sys.stderr)
-            else:
-                print(download.path)
-            return download.state == "completed"
+            print(download.path)
+            return True
 
-        came = await asyncio.gather(*(fetch(url) for url in urls))
-    print(f"{sum(came)} of {len(urls)} came")
-    return 0 if all(came) else 1
+        finished = await asyncio.gather(*(fetch(url) for url in urls))
+    print(f"{sum(finished)} of {len(urls)} finished")
+    return 0 if all(finished) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1], sys.argv[2])))
+    try:
+        sys.exit(asyncio.run(main(sys.argv[1], sys.argv[2])))
+    except OSError as error:  # of the list, or the directory
+        sys.exit(str(error))

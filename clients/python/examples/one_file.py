@@ -1,27 +1,29 @@
-"""One file, with progress: `one_file.py URL [FILE]`. After Ctrl-C the same command goes on where it was."""
+"""One file, with progress: `one_file.py URL [FILE]`. After Ctrl-C the same command resumes."""
+
+from __future__ import annotations
 
 import sys
 
-from towline import Changed, Progress, Towline
+from towline import Progress, Towline, TowlineError
 
 
-def main(url: str, path: str) -> int:
+def show(event: Progress) -> None:
+    share = "" if event.fraction is None else f" ({event.fraction:.0%})"
+    print(f"\r{event.received_bytes:,} bytes{share}", end="", flush=True)
+
+
+def main(url: str, path: str | None) -> int:
     with Towline(app="example-one-file") as client:
-        started = client.start(url, path)
-        for event in client.events(started):
-            if isinstance(event, Progress):
-                share = "" if event.fraction is None else f" ({event.fraction:.0%})"
-                print(f"\r{event.received_bytes:,} bytes{share}", end="", flush=True)
-            elif isinstance(event, Changed) and event.download.is_final:
-                print()
-        download = client.wait(started).raise_unless_completed()
-        print(f"{download.path}: {download.received_bytes:,} bytes")
+        # "skip": the file of an earlier run stays, if the server still has the same.
+        download = client.fetch(url, path, progress=show, if_exists="skip")
+        print(f"\n{download.path}: {download.received_bytes:,} bytes")
     return 0
 
 
 if __name__ == "__main__":
-    url = sys.argv[1]
     try:
-        sys.exit(main(url, sys.argv[2] if len(sys.argv) > 2 else url.rpartition("/")[2]))
+        sys.exit(main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None))
+    except (TowlineError, OSError) as error:
+        sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urljoin
 
-from towline import Checksum, DownloadFailed, Towline
+from towline import Checksum, DownloadFailed, RPCError, Towline, TowlineError
 
 
 def read_sums(text: str) -> dict[str, Checksum]:
@@ -21,10 +21,12 @@ def main(sums_url: str, names: list[str]) -> int:
     status = 0
     with Towline(app="example-verify") as client, tempfile.TemporaryDirectory() as scratch:
         sums = client.fetch(sums_url, Path(scratch) / "SHA256SUMS")
-        digests = read_sums(Path(sums.path or "").read_text())
+        digests = read_sums(sums.path.read_text())
         for name in names:
             try:
-                download = client.fetch(urljoin(sums_url, name), name, checksum=digests[name])
+                download = client.fetch(
+                    urljoin(sums_url, name), name, checksum=digests[name], if_exists="skip"
+                )
                 print(f"{download.path}: OK")
             except DownloadFailed as failure:
                 status = 1
@@ -34,6 +36,9 @@ def main(sums_url: str, names: list[str]) -> int:
                     print(f"{name}: FAILED")
                 else:
                     print(f"{name}: {failure}")
+            except (RPCError, OSError) as error:  # no place for the file
+                status = 1
+                print(f"{name}: {error}")
             except KeyError:
                 status = 1
                 print(f"{name}: not in {sums_url}")
@@ -41,4 +46,7 @@ def main(sums_url: str, names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    try:
+        sys.exit(main(sys.argv[1], sys.argv[2:]))
+    except TowlineError as error:
+        sys.exit(str(error))

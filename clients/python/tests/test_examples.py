@@ -76,12 +76,12 @@ def test_a_folder_of_urls(examples: Examples, server: Server) -> None:
     urls = [server.url(name) for name in names]
     (examples.directory / "urls.txt").write_text("# my files\n\n" + "\n".join(urls) + "\n")
     output, _ = examples.run("folder.py", "urls.txt", "files")
-    assert output.splitlines()[-1] == "12 of 12 came"
+    assert output.splitlines()[-1] == "12 of 12 finished"
     for name in names:
         assert (examples.directory / "files" / name).read_text() == name
     (examples.directory / "urls.txt").write_text(f"{server.url('missing')}\nftp://h/f\n{urls[0]}\n")
     output, errors = examples.run("folder.py", "urls.txt", "more", status=1)
-    assert output.splitlines()[-1] == "1 of 3 came"
+    assert output.splitlines()[-1] == "1 of 3 finished"
     assert "httpStatus" in errors
     assert "unsupportedUrl" in errors
 
@@ -97,10 +97,10 @@ def test_after_a_crash(examples: Examples, server: Server) -> None:
     program = examples.begin("after_a_crash.py", ".")
     assert program.stdout is not None
     line = program.stdout.readline()
-    assert re.match(r"going on with http.*/f.bin at byte [\d,]+\n", line)
+    assert re.match(r"resuming http.*/f.bin at byte [\d,]+\n", line)
     asked(held)
     os.kill(service_of(program), signal.SIGKILL)
-    assert program.stdout.readline() == "the service died; 1 downloads go on in a new one\n"
+    assert program.stdout.readline() == "the service crashed; 1 downloads continue in a new one\n"
     held.release()
     output, errors = program.communicate(timeout=20)
     assert (program.returncode, output) == (0, f"completed {examples.directory / 'f.bin'}\n"), errors
@@ -120,6 +120,47 @@ def test_verify_a_checksum(examples: Examples, server: Server) -> None:
     output, _ = examples.run("verify_checksum.py", sums, "bad.iso", "unknown.iso", status=1)
     assert output == f"bad.iso: FAILED\nunknown.iso: not in {sums}\n"
     assert [path.name for path in examples.directory.iterdir()] == ["good.iso"]
+
+
+def test_every_example_runs_twice(examples: Examples, server: Server) -> None:
+    body = content(5, 10_000)
+    server.add("f.iso", body)
+    server.add("SHA256SUMS", f"{hashlib.sha256(body).hexdigest()}  f.iso\n".encode())
+    (examples.directory / "urls.txt").write_text(server.url("f.iso"))
+    for number, arguments in enumerate(
+        [
+            ("one_file.py", server.url("f.iso")),
+            ("one_file.py", server.url("f.iso"), "1.iso"),
+            ("folder.py", "urls.txt", "2"),
+            ("after_a_crash.py", ".", server.url("f.iso")),
+            ("verify_checksum.py", server.url("SHA256SUMS"), "f.iso"),
+        ]
+    ):
+        for _ in range(2):
+            output, errors = examples.run(*arguments)
+            assert errors == "", (number, output)
+    assert {path.read_bytes() for path in examples.directory.rglob("*.iso")} == {body}
+
+
+def test_what_cannot_be_a_destination_is_said_plainly(examples: Examples, server: Server) -> None:
+    server.add("f", b"abc")
+    digest = hashlib.sha256(b"abc").hexdigest()
+    server.add("SUMS", f"{digest}  d\n{digest}  no/f\n".encode())
+    (examples.directory / "d").mkdir()
+    (examples.directory / "urls.txt").write_text(server.url("f"))
+    for arguments, words in (
+        (("one_file.py", server.url("f"), "d"), "d is a directory"),
+        (("one_file.py", server.url("f"), "no/f"), "There is no directory"),
+        (("folder.py", "urls.txt", "urls.txt"), "File exists"),
+        (("folder.py", "no.txt", "d"), "No such file"),
+        (("after_a_crash.py", "no", server.url("f")), "There is no directory"),
+        (("verify_checksum.py", server.url("SUMS"), "d"), "d is a directory"),
+        (("verify_checksum.py", server.url("SUMS"), "no/f"), "There is no directory"),
+        (("verify_checksum.py", server.url("no"), "f"), "404"),
+    ):
+        output, errors = examples.run(*arguments, status=1)
+        assert words in output + errors, arguments
+        assert "Traceback" not in errors
 
 
 # The graphical host

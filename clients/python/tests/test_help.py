@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import sys
 import typing
 from collections.abc import Iterator
 from typing import Any, Callable
@@ -40,6 +41,14 @@ def test_annotations_resolve(member: Any) -> None:
         for function in functions(member):
             if function.__module__.startswith("towline"):
                 assert typing.get_type_hints(function), function.__qualname__
+
+
+def test_aliases_resolve_in_every_module() -> None:
+    """A name in quotes in one of them is read where it is used, unless it was read before."""
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith("towline."):
+            for alias in vars(module).values():
+                assert not any(isinstance(a, typing.ForwardRef) for a in typing.get_args(alias)), name
 
 
 @pytest.mark.parametrize(

@@ -40,13 +40,13 @@ def test_without_a_binary_the_wheel_is_pure(tmp_path: Path) -> None:
 
 def test_a_binary_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError):
-        build(tmp_path, TOWLINE_BINARY=str(tmp_path / "missing"))
+        build(tmp_path, TOWLINE=str(tmp_path / "missing"))
 
 
 def test_the_wheel_carries_the_service_and_downloads_with_it(
     binary: str, server: Server, tmp_path: Path
 ) -> None:
-    wheel = build(tmp_path / "wheel", TOWLINE_BINARY=binary)
+    wheel = build(tmp_path / "wheel", TOWLINE=binary)
     assert "-py3-none-linux_" in wheel.name or sys.platform != "linux"
     with zipfile.ZipFile(wheel) as archive:
         mode = archive.getinfo("towline/bin/towline").external_attr >> 16

@@ -9,7 +9,7 @@ from typing import Optional, Union
 
 from .errors import BinaryNotFound
 
-PathLike = Union[str, "os.PathLike[str]"]
+PathLike = Union[str, os.PathLike[str]]
 
 #: Where a wheel that carries the service has it.
 BUNDLED = Path(__file__).with_name("bin") / "towline"

@@ -66,8 +66,17 @@ else goes to standard error. Exit status: 0 all finished, 1 some did not or a pa
 2 usage, 130 Ctrl-C."""
 
 
-def parser() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
+class Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Not as argparse does it, which ignores that --help could not be written."""
+        if file is sys.stdout:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
+
+
+def parser() -> Parser:
+    common = Parser(add_help=False)
     common.add_argument("--towline", metavar="PATH", help="the service to run (else $TOWLINE, bundled, PATH)")
     common.add_argument("--app", metavar="NAME", help="whose downloads (default: default)")
     common.add_argument("--state-dir", metavar="DIR", help="where records are kept")
@@ -76,17 +85,17 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="use the proxies of http_proxy, https_proxy, all_proxy, no_proxy",
     )
-    showing = argparse.ArgumentParser(add_help=False)
+    showing = Parser(add_help=False)
     showing.add_argument("-q", "--quiet", action="store_true", help="say nothing but failures")
     showing.add_argument("--no-bars", action="store_true", help="lines instead of progress bars")
-    naming = argparse.ArgumentParser(add_help=False)
+    naming = Parser(add_help=False)
     naming.add_argument("target", nargs="*", metavar="URL|ID", help="which downloads")
     naming.add_argument("--all", action="store_true", help="all that are unfinished")
-    dropping = argparse.ArgumentParser(add_help=False)
+    dropping = Parser(add_help=False)
     dropping.add_argument("--delete-file", action="store_true", help="delete the finished files too")
 
     run_as_module = os.path.basename(sys.argv[0]) == "__main__.py"
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="python -m towline" if run_as_module else None,
         description="Downloads files; what a Ctrl-C, a crash or a power cut interrupted is resumed.",
         epilog=EPILOG,
@@ -127,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def _add_get(subcommands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def _add_get(subcommands: Any, parents: list[Parser]) -> None:
     text = "download, or resume what was interrupted"
     add = subcommands.add_parser("get", parents=parents, help=text, description=text + ".", epilog=EPILOG)
     add.set_defaults(run=commands.get)
