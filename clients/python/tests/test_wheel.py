@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,15 @@ def build(into: Path, **variables: str) -> Path:
 def test_without_a_binary_the_wheel_is_pure(tmp_path: Path) -> None:
     wheel = build(tmp_path)
     assert wheel.name.endswith("-py3-none-any.whl")
-    names = zipfile.ZipFile(wheel).namelist()
+    archive = zipfile.ZipFile(wheel)
+    names = archive.namelist()
     assert "towline/py.typed" in names
+    assert archive.read("towline-0.1.0.dist-info/entry_points.txt").decode().split() == [
+        *("[console_scripts]", "towline-py", "=", "towline.cli:main")
+    ]
+    described = message_from_bytes(archive.read("towline-0.1.0.dist-info/METADATA"))
+    assert described.get_payload(decode=True) == (PACKAGE / "README.md").read_bytes()
+    assert "Typing :: Typed" in described.get_all("Classifier", [])
     assert not any("/bin/" in name for name in names)
 
 
@@ -73,6 +81,8 @@ def test_the_wheel_carries_the_service_and_downloads_with_it(
     assert (where / "f").read_bytes() == b"through the wheel"
     which = subprocess.check_output([str(python), "-I", "-m", "towline", "which"], env=environment, text=True)
     assert which.strip().endswith("site-packages/towline/bin/towline")
+    usage = subprocess.check_output([str(python.with_name("towline-py")), "--help"], text=True)
+    assert usage.startswith("usage: towline-py ")
     command = tmp_path / "venv" / "bin" / "towline"
     version = subprocess.check_output([str(command), "--version"], env=environment, text=True)
     assert version == subprocess.check_output([binary, "--version"], text=True)
