@@ -36,7 +36,7 @@ package struct BodyFraming: Equatable, Sendable {
         }
         let codings = named.filter { $0 != "identity" }
         guard codings.allSatisfy({ $0 == "chunked" }) else {
-            throw MalformedField("Transfer-Encoding", "names a coding that was not asked for")
+            throw MalformedField("Transfer-Encoding", "names a coding that was not requested")
         }
         // Readers differ about whether the body is chunked when anything else is listed, even an empty element.
         let isAlone = named.count == 1 && !HTTPGrammar.hasEmptyElement(head.values("Transfer-Encoding"))

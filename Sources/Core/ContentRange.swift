@@ -53,7 +53,7 @@ package struct ContentRange: Equatable, Sendable {
         switch rest.first {
         case UInt8(ascii: " "): return (rest.dropFirst(), false)
         case UInt8(ascii: "="): return (rest.dropFirst(), true)
-        default: throw malformed("has no blank after its unit")
+        default: throw malformed("has no space after its unit")
         }
     }
 

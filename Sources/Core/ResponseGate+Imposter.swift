@@ -20,7 +20,7 @@ extension ResponseGate {
         if isPage || isContradiction || isOtherType && isFarSmaller || lacksValidators && (isOtherType || isFarSmaller)
         {
             let message =
-                "The server answers with something else where the file was\(type(entity)). The stored bytes are kept."
+                "The server sends something other than the file\(type(entity)). The stored bytes are kept."
             return .needsURL(DownloadFailure(.urlExpired, message, isRetryable: false, httpStatus: 200))
         }
         // Accepted when the stored bytes are kept, or when the file has a checksum.

@@ -94,7 +94,7 @@ extension ResponseGate {
         _ context: GateContext, _ range: ByteRange, _ entity: Entity
     ) -> GateDecision {
         guard range.lowerBound == 0 else {
-            return fail(.protocol, "The server sent part of the file where all of it was asked for.", status: 206)
+            return fail(.protocol, "The server sent part of the file although all was requested.", status: 206)
         }
         let plan = BodyPlan(
             firstOffset: 0,
@@ -130,7 +130,7 @@ extension ResponseGate {
     /// A 206 that cannot be used as it is.
     private static func unusable(_ context: GateContext, _ why: TransferOrigin.Why) -> GateDecision {
         if context.asked == nil {
-            return fail(.protocol, "The server sent an unusable part where the whole file was asked for.", status: 206)
+            return fail(.protocol, "The server sent an unusable part although all was requested.", status: 206)
         }
         return askAgainWhole(context, why, status: 206)
     }

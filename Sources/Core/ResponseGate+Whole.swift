@@ -6,7 +6,7 @@ extension ResponseGate {
 
         if claimsToBePartial(head, framing) {
             guard context.asked != nil else {
-                return fail(.protocol, "The server sent part of the file where all of it was asked for.", status: 200)
+                return fail(.protocol, "The server sent part of the file although all was requested.", status: 200)
             }
             return askAgainWhole(context, .badRangeResponse, status: head.status)
         }
@@ -45,7 +45,7 @@ extension ResponseGate {
             ContentCoding.compression(head, evidence: context.codingEvidence) == nil
         else { return nil }
         let message =
-            "The server compressed the file on its way (\(codings.joined(separator: ", "))), though it was asked not to."
+            "The server compressed the response (\(codings.joined(separator: ", "))), although the request did not allow it."
         return DownloadFailure(.protocol, message, isRetryable: false, httpStatus: head.status)
     }
 

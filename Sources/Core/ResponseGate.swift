@@ -39,7 +39,7 @@ package enum ResponseGate {
     /// 416: evidence, never success by itself (RFC 9110, 15.5.17).
     private static func unsatisfiable(_ context: GateContext, _ head: ResponseHead) -> GateDecision {
         guard let asked = context.asked else {
-            return fail(.rangeUnsupported, "The server refused a range that was not asked for.", status: 416)
+            return fail(.rangeUnsupported, "The server refused a range that was not requested.", status: 416)
         }
         guard let range = try? ContentRange.parse(head.values("Content-Range")), range.range == nil,
             let total = range.totalByteCount, !context.held.isEmpty

@@ -21,7 +21,7 @@ enum Abortion {
         case .undecodable:
             DownloadFailure(.protocol, "the compressed response of \(peer) is damaged", isRetryable: true)
         case .outOfMemory:
-            DownloadFailure(.internal, "there is no memory to decompress the response with", isRetryable: true)
+            DownloadFailure(.internal, "there is not enough memory to decompress the response", isRetryable: true)
         }
     }
 }

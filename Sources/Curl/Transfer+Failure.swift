@@ -42,7 +42,7 @@ extension Transfer {
         let isEndProven = framing?.isEndProven ?? false
         if !isEndProven, tls.isEndMissing {
             // Anyone on the network path may have cut it (RFC 9112, 9.8).
-            return failure("\(peer) closed the connection without the end that TLS has for it")
+            return failure("\(peer) closed the TLS connection without close_notify")
         }
         // A body without bytes is an empty file if its end is known.
         let isCompressed = decoder.map { !$0.isAtEnd } ?? (compression != nil && !isEndProven)

@@ -76,7 +76,7 @@ extension DownloadFailure {
             case CURLE_COULDNT_CONNECT where context.isProxyUnknown,
                 CURLE_COULDNT_RESOLVE_PROXY where context.isProxyUnknown,
                 CURLE_NOT_BUILT_IN where context.isProxyUnknown:
-                (.proxy, "the proxy for \(peer) has a URL of a kind that is not supported", false)
+                (.proxy, "the proxy for \(peer) has an unsupported URL", false)
             case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
                 (.proxy, "the proxy for \(peer) could not be used", true)
             case CURLE_COULDNT_CONNECT where context.isAtProxy:
@@ -164,7 +164,7 @@ extension DownloadFailure {
     }
 
     private static func proxyHint(_ context: FailureContext) -> String {
-        context.ignoredProxyVariable.map { "; \($0) is set, but only --proxy-from-environment makes use of it" } ?? ""
+        context.ignoredProxyVariable.map { "; \($0) is set, but is used only with --proxy-from-environment" } ?? ""
     }
 
     private static func reason(_ errorNumber: Int) -> String {

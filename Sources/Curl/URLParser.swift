@@ -14,7 +14,7 @@ package enum URLParser {
         try checkLength(text)
         // libcurl would encode a space, and would refuse a control character without a reason.
         if text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
-            throw URLError(.illegalCharacter, "it contains a blank or a control character")
+            throw URLError(.illegalCharacter, "it contains a space or a control character")
         }
         try checkScheme(text)
         let handle = try URLHandle()
@@ -112,7 +112,7 @@ package enum URLParser {
     private let raw: OpaquePointer
 
     init() throws(URLError) {
-        guard let raw = unsafe curl_url() else { throw URLError(.malformed, "there is no memory to parse it") }
+        guard let raw = unsafe curl_url() else { throw URLError(.malformed, "there is not enough memory to parse it") }
         unsafe self.raw = raw
         _ = CurlGlobal.isLocaleSet
     }
@@ -162,7 +162,7 @@ package enum URLParser {
     private borrowing func useASCIIHost() throws(URLError) {
         guard let host = try text(CURLUPART_HOST), !host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
         guard let name = try? text(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE)), Self.isHostName(name) else {
-            throw URLError(.badHost, "its host is no valid international name")
+            throw URLError(.badHost, "its host is not a valid international name")
         }
         try check(unsafe curl_url_set(raw, CURLUPART_HOST, name, 0))
         // Wide digits may have become an IPv4 address, which libcurl recognises only in a whole URL.
@@ -201,7 +201,7 @@ package enum URLParser {
         case CURLUE_BAD_PORT_NUMBER: throw URLError(.badPort, "its port is not a number from 1 to 65535")
         case CURLUE_BAD_LOGIN, CURLUE_BAD_USER, CURLUE_BAD_PASSWORD, CURLUE_USER_NOT_ALLOWED:
             throw URLError(.badUserInfo, "the part before the @ is malformed")
-        case CURLUE_URLDECODE: throw URLError(.badUserInfo, "the part before the @ holds an encoded control character")
+        case CURLUE_URLDECODE: throw URLError(.badUserInfo, "the part before the @ has an encoded control character")
         case CURLUE_UNSUPPORTED_SCHEME, CURLUE_BAD_SCHEME:
             throw URLError(.unsupportedScheme, "only http and https are supported")
         default: throw URLError(.malformed, "it is malformed")
