@@ -1,11 +1,29 @@
-/// Decodes percent-encoding (RFC 3986, 2.1).
-enum PercentEncoding {
+/// Percent-encoding (RFC 3986, 2.1).
+package enum PercentEncoding {
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    /// Text of unreserved characters and `/`, `:`, `,`, `"`; every other byte is encoded.
+    package static func encode(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if byte.isASCIIAlphanumeric || "-._~/:,\"".utf8.contains(byte) {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// The decoded bytes; a `%` without two hexadecimal digits after it is kept.
-    static func decode(_ text: some StringProtocol) -> [UInt8] {
+    package static func decode(_ text: some StringProtocol) -> [UInt8] { decode(text.utf8) }
+
+    /// The same, for text that may be no UTF-8.
+    package static func decode(_ encoded: some Collection<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
-        var rest = Substring(text).utf8
+        var rest = encoded[...]
         while let byte = rest.popFirst() {
-            let digits = rest.prefix(2)
+            let digits = Array(rest.prefix(2))
             if byte == UInt8(ascii: "%"), digits.count == 2, let high = digits.first?.hexDigitValue,
                 let low = digits.last?.hexDigitValue
             {

@@ -1,3 +1,5 @@
+internal import Core
+
 /// A checked and normalised http or https URL; only `URLParser` creates it.
 ///
 /// libcurl gets `absoluteString`, so the checked URL is the used one.
@@ -48,32 +50,7 @@ package struct ParsedURL: Equatable, Hashable, Sendable {
         self.userInfo = userInfo
         self.absoluteString = absoluteString
         let encoded = path.utf8.suffix(while: { $0 != UInt8(ascii: "/") })
-        lastPathSegment = ParsedURL.percentDecoded(encoded)
-    }
-
-    /// A percent sign without two hexadecimal digits after it is kept.
-    private static func percentDecoded(_ encoded: some Collection<UInt8>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = Array(encoded)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let high = hexValue(rest.first), let low = hexValue(rest.dropFirst().first) {
-                bytes.append(high << 4 | low)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return bytes
-    }
-
-    private static func hexValue(_ digit: UInt8?) -> UInt8? {
-        guard let digit else { return nil }
-        switch digit {
-        case 0x30...0x39: return digit - 0x30
-        case 0x41...0x46: return digit - 0x41 + 10
-        case 0x61...0x66: return digit - 0x61 + 10
-        default: return nil
-        }
+        lastPathSegment = PercentEncoding.decode(encoded)
     }
 }
 

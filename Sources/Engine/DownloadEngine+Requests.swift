@@ -12,7 +12,7 @@ extension DownloadEngine {
         isAdmissionCut = false
         guard !isSuspended else { return }
         var parkedCount = 0
-        while let id = queue.admitNext(settings) {
+        while let id = queue.admitNext(maxActive: settings.maxActive, maxActivePerHost: settings.maxActivePerHost) {
             guard let download = downloads[id], download.record.state == .queued else {
                 queue.leave(id)
                 continue

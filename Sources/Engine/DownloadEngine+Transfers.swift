@@ -262,7 +262,7 @@ extension DownloadEngine {
     private func addHop(_ download: Download, _ exchange: Exchange, _ head: ResponseHead) {
         let address = exchange.transfer.metrics.primaryAddress
         download.trail.add(
-            Inspection.Hop(
+            Trail.Hop(
                 url: Redaction.url(exchange.url.absoluteString),
                 status: head.status,
                 remoteAddress: address.isEmpty ? nil : address,

@@ -99,11 +99,11 @@ package actor DownloadEngine: LoopOwner {
     var isTicking = false
     var tickDueAt: Int64 = 0
 
-    var pipeline = RequestPipeline()
+    var pipeline = RequestPipeline<() -> Void>()
     var isPumping = false
-    var starts = StartOrder()
+    var starts = StartOrder<() -> Void>()
 
-    var outbox = Outbox()
+    var outbox = Outbox<OutboxEntry>()
     var dirty: [Download] = []
     /// Downloads whose last save failed and will be repeated.
     var unsaved: [Download] = []
@@ -228,6 +228,15 @@ package struct EngineLogLine: Sendable {
     package var level: Level
     package var message: String
     package var downloadID: String?
+}
+
+/// What the client gets once the changes it reports are on disk.
+enum OutboxEntry {
+    case event(DownloadSnapshot)
+    /// Other members than state, reason and phase have changed.
+    case update(DownloadSnapshot)
+    case removal(id: String, revision: Int64)
+    case reply(() -> Void)
 }
 
 /// What a timer is for; `generation` shows whether the download has changed since.

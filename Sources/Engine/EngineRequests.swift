@@ -113,30 +113,9 @@ package struct EngineSettings: Equatable, Sendable {
 
 /// What `inspect` shows of one download, secrets redacted.
 package struct Inspection: Sendable {
-    /// One response, also a redirect.
-    package struct Hop: Sendable {
-        /// Redacted.
-        package var url: String
-        package var status: Int
-        package var remoteAddress: String?
-        package var atUnixMilliseconds: Int64
-    }
-    package struct Attempt: Sendable {
-        package var startedAtUnixMilliseconds: Int64
-        package var endedAtUnixMilliseconds: Int64?
-        package var origin: TransferOrigin?
-        package var requestedRange: String?
-        package var receivedByteCount: Int64
-        package var failure: DownloadFailure?
-        /// Milliseconds from the start of the request to name lookup, connect, TLS and first byte; nil if not reached.
-        package var nameLookupMilliseconds: Int64?
-        package var connectMilliseconds: Int64?
-        package var tlsMilliseconds: Int64?
-        package var firstByteMilliseconds: Int64?
-    }
     package var download: DownloadSnapshot
-    package var hops: [Hop]
-    package var attempts: [Attempt]
+    package var hops: [Trail.Hop]
+    package var attempts: [Trail.Attempt]
     package var etag: String?
     package var lastModified: String?
     package var durableRanges: ByteRangeSet

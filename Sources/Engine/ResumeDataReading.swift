@@ -55,7 +55,7 @@ private struct Values {
         for pair in String(decoding: pairs, as: UTF8.self).split(separator: "&") {
             guard let equals = pair.firstIndex(of: "="), let name = ResumeData.Name(rawValue: String(pair[..<equals]))
             else { continue }
-            values[name] = PercentEncoding.decode(pair[pair.index(after: equals)...])
+            values[name] = String(decoding: PercentEncoding.decode(pair[pair.index(after: equals)...]), as: UTF8.self)
         }
     }
 

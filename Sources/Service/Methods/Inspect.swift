@@ -58,7 +58,7 @@ extension Inspection {
     }
 }
 
-extension Inspection.Hop {
+extension Trail.Hop {
     fileprivate func encoded() -> JSONObject {
         [
             "url": .string(url), "status": .integer(Int64(status)), "remoteAddress": .optional(remoteAddress),
@@ -67,7 +67,7 @@ extension Inspection.Hop {
     }
 }
 
-extension Inspection.Attempt {
+extension Trail.Attempt {
     fileprivate func encoded() -> JSONObject {
         [
             "startedAt": .time(startedAtUnixMilliseconds),

@@ -2,14 +2,7 @@
 ///
 /// Everything is sent in order. An entry that was added before a commit was submitted waits for that commit; one that
 /// was added while there is nothing to commit waits only for the entries before it.
-struct Outbox {
-    enum Entry {
-        case event(DownloadSnapshot)
-        /// Other members than state, reason and phase have changed.
-        case update(DownloadSnapshot)
-        case removal(id: String, revision: Int64)
-        case reply(() -> Void)
-    }
+package struct Outbox<Entry> {
     private struct Waiting {
         var entry: Entry
         /// The last store operation that must have ended first; nil until `seal` sets it.
@@ -19,17 +12,22 @@ struct Outbox {
     private var head = 0
     private var unsealedFrom = 0
 
-    var isEmpty: Bool { head == entries.count }
+    package var isEmpty: Bool { head == entries.count }
 
     /// Some entries are not bound to a commit yet.
-    var hasUnsealed: Bool { unsealedFrom < entries.count }
+    package var hasUnsealed: Bool { unsealedFrom < entries.count }
 
-    mutating func append(_ entry: Entry) {
+    /// How many entries are in memory, delivered ones included.
+    var storedCount: Int { entries.count }
+
+    package init() {}
+
+    package mutating func append(_ entry: Entry) {
         entries.append(Waiting(entry: entry, ticket: nil))
     }
 
     /// Binds all entries since the last call to the store operation `ticket`.
-    mutating func seal(ticket: UInt64) {
+    package mutating func seal(ticket: UInt64) {
         while unsealedFrom < entries.count {
             entries[unsealedFrom].ticket = ticket
             unsealedFrom += 1
@@ -37,7 +35,7 @@ struct Outbox {
     }
 
     /// The next entry whose commit has ended.
-    mutating func popReady(completedTicket: UInt64) -> Entry? {
+    package mutating func popReady(completedTicket: UInt64) -> Entry? {
         guard head < entries.count, let ticket = entries[head].ticket, ticket <= completedTicket else { return nil }
         let entry = entries[head].entry
         head += 1

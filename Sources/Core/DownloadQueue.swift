@@ -1,23 +1,24 @@
-internal import Core
-
 /// Which downloads wait for a slot, and which have one.
 ///
 /// First in, first out by the time at which a download last became ready; releasing is idempotent, so a slot never
 /// leaks.
-struct DownloadQueue {
+package struct DownloadQueue: Sendable {
     private var policy = QueuePolicy()
     private var slots = SlotLedger()
     private var hosts: [String: String] = [:]
     private var readySequences: [String: Int64] = [:]
     private var nextReadySequence: Int64 = 1
 
-    var activeCount: Int { slots.activeCount }
+    package init() {}
+
+    /// How many downloads have a slot.
+    package var activeCount: Int { slots.activeCount }
 
     /// The ids of the downloads that have a slot.
-    var activeIDs: [String] { slots.ids }
+    package var activeIDs: [String] { slots.ids }
 
     /// - Parameter place: an earlier place; nil: the end.
-    mutating func add(_ id: String, host: String, priority: Int64, place: Int64? = nil) {
+    package mutating func add(_ id: String, host: String, priority: Int64, place: Int64? = nil) {
         let sequence = place ?? nextReadySequence
         policy.enqueue(id, host: host, readySequence: sequence, priority: priority)
         hosts[id] = host
@@ -26,13 +27,12 @@ struct DownloadQueue {
     }
 
     /// Its place, or its place when it got its slot; a lower one is earlier.
-    func place(of id: String) -> Int64? { readySequences[id] }
+    package func place(of id: String) -> Int64? { readySequences[id] }
 
     /// Gives the next download its slot; nil if none may start now.
-    mutating func admitNext(_ settings: EngineSettings) -> String? {
+    package mutating func admitNext(maxActive: Int, maxActivePerHost: Int) -> String? {
         guard
-            let id = policy.next(
-                maxActive: settings.maxActive, maxActivePerHost: settings.maxActivePerHost, slots: slots)
+            let id = policy.next(maxActive: maxActive, maxActivePerHost: maxActivePerHost, slots: slots)
         else { return nil }
         slots.acquire(id, host: hosts[id] ?? "")
         return id
@@ -40,13 +40,13 @@ struct DownloadQueue {
 
     /// Moves a waiting download to the place for its priority; within a priority the order is by when they became
     /// ready.
-    mutating func reprioritize(_ id: String, _ priority: Int64) {
+    package mutating func reprioritize(_ id: String, _ priority: Int64) {
         guard policy.contains(id), let host = hosts[id], let sequence = readySequences[id] else { return }
         policy.enqueue(id, host: host, readySequence: sequence, priority: priority)
     }
 
     /// Removes a download, waiting or active.
-    mutating func leave(_ id: String) {
+    package mutating func leave(_ id: String) {
         policy.remove(id)
         slots.release(id)
         hosts[id] = nil
