@@ -1,4 +1,4 @@
-"""Reads the examples in protocol/README.md, and compares messages with them.
+"""Reads the examples in a page of protocol/, and compares messages with them.
 
 A fenced block marked ``jsonl example=NAME`` is part of a conversation, one message per line. Requests, and
 notifications that clients send, are written to the service; the rest are its answers and events. Further
@@ -58,11 +58,11 @@ class Block:
         return [json.loads(line) for line in self.text.splitlines()]
 
 
-def blocks() -> list[Block]:
+def blocks(page: Path = README) -> list[Block]:
     """All blocks of the page that are marked as examples, in order."""
     found = []
     for language, info, text in re.findall(
-        r"^```(\w+)([^\n]*)\n(.*?)^```$", README.read_text(), re.M | re.DOTALL
+        r"^```(\w+)([^\n]*)\n(.*?)^```$", page.read_text(), re.M | re.DOTALL
     ):
         marks = dict(mark.split("=", 1) for mark in info.split())
         if "example" in marks:

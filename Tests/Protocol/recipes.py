@@ -1,0 +1,112 @@
+"""Reads protocol/recipes.md: its conversations are compared exactly, its programs are saved and run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from conversation import ORIGIN, Conversation
+from examples import JSON, PROTOCOL, Block, blocks, differences
+from fixtures import Launcher
+from scripted_server import ScriptedServer
+
+PAGE = PROTOCOL / "recipes.md"
+#: the working directory in the conversations
+FOLDER = "/home/me"
+#: members whose values differ in every run: the page shows one of them, the same wherever it is the same
+VARYING = {"session", "revision", "resumeData"}
+
+
+def address(url: str) -> str:
+    return url.partition("://")[2].strip("/")
+
+
+def named(name: str) -> Block:
+    (found,) = [block for block in blocks(PAGE) if block.name == name]
+    return found
+
+
+class Recipe(Conversation):
+    """A conversation of which every value that the page shows must be right."""
+
+    def __init__(self, launch: Launcher, names: dict[tuple[str, Any], Any], **options: Any) -> None:
+        super().__init__(launch(**options))
+        # The page uses the lower ids.
+        self.process._next_id = 1_000
+        #: the real value of each varying one that the page shows; `changedSince` passes a revision
+        self.names = names
+
+    def send(self, message: JSON) -> None:
+        for member in VARYING | {"changedSince"}:
+            params = message.get("params", {})
+            key = ("revision" if member == "changedSince" else member, params.get(member))
+            if key in self.names:
+                params[member] = self.names[key]
+        super().send(message)
+
+    def differences(self, shown: JSON, real: JSON) -> list[str]:
+        return differences(self.bind(shown, real), real, exact=True)
+
+    def bind(self, shown: Any, real: Any) -> Any:
+        """The shown message with the varying values that this run has."""
+        if isinstance(shown, dict) and isinstance(real, dict):
+            return {key: self.bind_member(key, value, real.get(key)) for key, value in shown.items()}
+        if isinstance(shown, list) and isinstance(real, list) and len(shown) == len(real):
+            return [self.bind(one, other) for one, other in zip(shown, real)]
+        return shown
+
+    def bind_member(self, key: str, shown: Any, real: Any) -> Any:
+        if key in VARYING and type(shown) is type(real):
+            return self.names.setdefault((key, shown), real)
+        if key == "message":
+            # For people, and free to change.
+            return real
+        return self.bind(shown, real)
+
+
+class Stage:
+    """The sessions of one recipe, each with its own state directory, in one working directory."""
+
+    def __init__(self, launch: Launcher, server: ScriptedServer) -> None:
+        self.launch = launch
+        self.server = server
+        self.names: dict[tuple[str, Any], Any] = {}
+        self.sessions: dict[str, Recipe] = {}
+
+    def session(self, name: str) -> Recipe:
+        if name not in self.sessions:
+            state = self.launch.home / name.partition(".")[0]
+            self.sessions[name] = Recipe(self.launch, self.names, state=state)
+        return self.sessions[name]
+
+    def play(self, name: str) -> None:
+        """Plays the block with this name."""
+        block = named(name)
+        text = block.text.replace(FOLDER, str(self.launch.work)).replace(
+            address(ORIGIN), address(self.server.url())
+        )
+        here = Block(block.language, block.marks, text)
+        try:
+            self.session(block.marks["session"]).play(here, self.server.url())
+        except AssertionError as error:
+            raise AssertionError(f"recipe {name}: {error}") from error
+
+    def start(self, session: str, url: str, **params: Any) -> None:
+        """What the text takes for granted: a download that has received its first bytes."""
+        process = self.session(session).process
+        process.call("start", id="disk", url=url, path="disk.img", **params)
+        process.wait_received("disk", 1 << 20)
+
+
+def program(name: str, folder: Path, server: ScriptedServer | None = None, **replaced: str) -> Path:
+    """Saves a program of the page; values that it has as `NAME = "…"` are replaced."""
+    text = named(name).text
+    if server is not None:
+        text = text.replace(address(ORIGIN), address(server.url()))
+    for old, new in replaced.items():
+        line = next(line for line in text.splitlines() if line.startswith(f"{old} = "))
+        text = text.replace(line, f"{old} = {json.dumps(new)}", 1)
+    path = folder / f"{name}.py"
+    path.write_text(text)
+    return path
