@@ -23,7 +23,7 @@ package struct CommandLineOptions: Equatable, Sendable {
     package var application = "default"
     /// Nil: a directory for the application in the user's state home.
     package var stateDirectory: String?
-    /// How messages are told apart.
+    /// The framing of messages.
     package var framing = FramingChoice.auto
     /// Nil: the protocol decides, depending on how the host was lost.
     package var hostExitPolicy: HostExitPolicy?

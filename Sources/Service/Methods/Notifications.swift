@@ -91,7 +91,7 @@ extension NotificationDescription {
 
     static let exit = NotificationDescription(
         name: "exit",
-        summary: "Ends the process, with status 0 after shutdown, else 1; background downloads are settled first.",
+        summary: "Ends the process once background downloads are settled, with status 0 after shutdown, else 1.",
         direction: .toService,
         takesUnknownParameters: true,
         handle: { session, _, engine in
