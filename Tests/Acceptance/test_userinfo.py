@@ -116,7 +116,7 @@ def test_a_record_of_an_earlier_version_shows_it_no_more(
     with sqlite3.connect(launch.state / "towline.db") as database:
         # A database from before the checksums, whose rows are trusted.
         database.execute("UPDATE download SET url = ?", [given])
-        for column in ("requestCheck", "progressCheck"):
+        for column in ("requestCheck", "progressCheck", "errorHolder"):
             database.execute(f"ALTER TABLE download DROP COLUMN {column}")
         database.execute("DROP INDEX downloadFinished")
         database.execute("PRAGMA user_version = 2")

@@ -45,7 +45,8 @@ def test_wait_tells_of_a_failure_as_a_result(host: Towline, server: ScriptedServ
     download = host.call("wait", id=start(host, server, work, "missing"))["download"]
     assert (download["state"], download["error"]["kind"]) == ("failed", "httpStatus")
     assert download["error"]["httpStatus"] == 404
-    assert set(download["error"]) == {"kind", "message", "retryable", "httpStatus", "curlCode", "errno"}
+    members = {"kind", "message", "retryable", "httpStatus", "curlCode", "errno", "holderId"}
+    assert set(download["error"]) == members
 
 
 def test_wait_gives_up_after_its_timeout(host: Towline, server: ScriptedServer, work: Path) -> None:
