@@ -213,7 +213,7 @@ def test_what_cannot_be_a_destination_is_said_plainly(fetch: Fetch, server: Serv
     with pytest.raises(FileNotFoundError, match="there is no directory"):
         fetch(server.url("f"), f"{tmp_path}/missing/")
     for options in ({"path": tmp_path / "missing/f"}, {"directory": tmp_path / "missing"}):
-        with pytest.raises(towline.DestinationConflict, match=r"There is no directory .*/missing"):
+        with pytest.raises(towline.DestinationConflict, match=r"The directory does not exist: .*/missing"):
             fetch(server.url("f"), **options)
 
 
