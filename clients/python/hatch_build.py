@@ -3,7 +3,7 @@
 TOWLINE is what the package reads at run time too: a path, or a name in PATH. A wheel with the service also
 puts `towline` on the PATH, by a script that runs it. The platform tag comes from the binary itself. It is
 `linux_…`: the service uses the system's libcurl, jansson, SQLite, OpenSSL and zlib. clients/packaging/build
-makes a `manylinux_…` wheel of it, which brings these libraries along.
+makes a `manylinux_…` wheel of it, which has these libraries in it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 VARIABLE = "TOWLINE"
-#: The script for the PATH. It runs the service, which stays beside the libraries that came with it.
+#: The script for the PATH. It runs the service, which stays beside the libraries of its wheel.
 LAUNCHER = "launcher.py"
 MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0xF3: "riscv64"}
 

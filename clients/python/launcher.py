@@ -1,5 +1,5 @@
 #!python
-"""Runs the service that came with this package."""
+"""Runs the service that is in this package."""
 
 import os
 import sys

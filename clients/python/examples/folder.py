@@ -13,7 +13,7 @@ async def main(list_file: str, directory: str) -> int:
     Path(directory).mkdir(parents=True, exist_ok=True)
 
     async with AsyncTowline(app="example-folder", events="none") as client:
-        # All are started at once: the service runs as many at a time as it is told to.
+        # All are started at once: the service runs as many at a time as `configure` says.
         await client.configure(max_active=6, max_active_per_host=3)
 
         async def fetch(url: str) -> bool:

@@ -42,6 +42,21 @@ class AsyncConnection:
         respawn: bool = True,
         answer_timeout: Optional[float] = 60.0,
     ) -> None:
+        """Takes its settings; the service is started by `open`, or by the `with` block.
+
+        binary: the service to run (default: `TOWLINE` in the environment, the one in the wheel, or in PATH)
+        app: keep these downloads apart from those of other names
+        state_dir: where records are kept, instead of the place that `app` has
+        roots: directories outside which nothing is written
+        on_host_exit: "finish" lets downloads continue after the client is closed
+        args: more options of the service's command line
+        env: the service's environment (default: this program's)
+        events: which events to send of downloads unless `start` says otherwise
+        progress_interval: seconds between two Progress events of a download (default: 0.25)
+        resume_interrupted: resume all that was interrupted
+        respawn: start the service again after a crash
+        answer_timeout: seconds after which a request that is not answered raises AnswerTimedOut
+        """
         self._owner = os.getpid()
         self._command = Command.build(binary, app, state_dir, roots, on_host_exit, args, env)
         self._core = Core(events, progress_interval, resume_interrupted)
@@ -83,7 +98,7 @@ class AsyncConnection:
             raise
 
     async def close(self) -> None:
-        """Ends the service. Unfinished downloads stay as they are and can go on later. Safe to repeat.
+        """Ends the service. Unfinished downloads are kept and can be resumed later. Safe to repeat.
 
         A service with `on_host_exit="finish"`, or with background downloads, finishes those by itself.
         """
@@ -102,7 +117,7 @@ class AsyncConnection:
         self._fail(ClientClosed("the client is closed"))
 
     async def _end(self, keeper: asyncio.Task[None]) -> None:
-        """Asks the service to end and closes its input; kills it only if it heeds neither."""
+        """Asks the service to end and closes its input; kills it only if it reacts to neither."""
         child = self._child
         drains: list[asyncio.Future[None]] = []
         try:
@@ -126,21 +141,21 @@ class AsyncConnection:
                 child.close_pipes()
 
     async def _leave(self, keeper: asyncio.Task[None]) -> None:
-        """Goes without the service, which finishes its downloads."""
+        """Leaves the service, which finishes its downloads."""
         keeper.cancel()
         await asyncio.wait([keeper])
         if self._child is not None:
             self._child.detach()
 
     async def shutdown(self, mode: ShutdownMode = "suspend") -> None:
-        """Brings the work to an end first: `finish` waits for all downloads, `cancel` gives them up."""
+        """Ends the service; unfinished downloads are kept, first finished, or canceled."""
         if not self._closing:
             self._leaving = True
             await self._perform(calls.shutdown(mode), leaving=True)
 
     @property
     def process_id(self) -> Optional[int]:
-        """Of the service that runs now."""
+        """The process id of the service that runs now; None before and after."""
         return None if self._child is None else self._child.pid
 
     # Inside
@@ -215,7 +230,7 @@ class AsyncConnection:
                     break
                 self._core.died(partial(service_died, status, log.tail), respawn=True)
             if self._closing:
-                self._fail(ClientClosed("the client was closed before the answer came"))
+                self._fail(ClientClosed("the client was closed before the answer arrived"))
             else:
                 self._fail(service_died(status, log.tail))
         except BaseException:

@@ -60,14 +60,14 @@ class Child:
         return self._process.poll()
 
     def send(self, line: bytes) -> None:
-        """Writes without waiting, as much as it may be."""
+        """Writes without waiting, however much it is."""
         if self._stdin is not None and not self._stdin.is_closing():
             self._stdin.write(line)
 
     async def drain(self) -> None:
         """Waits until the process has read nearly all of it. To be awaited by one task at a time."""
         if self._stdin is not None:
-            with contextlib.suppress(ConnectionError):  # whoever reads the output notices the end
+            with contextlib.suppress(ConnectionError):  # the reader of its output notices the end
                 await self._stdin.drain()
 
     def close_input(self) -> None:
@@ -75,7 +75,7 @@ class Child:
             self._stdin.close()
 
     async def wait(self) -> int:
-        """The exit status. Asks again and again: it is called when the end is near."""
+        """The exit status. Polls: it is called when the end is near."""
         delay = 0.001
         while (status := self._process.poll()) is None:
             await asyncio.sleep(delay)
@@ -87,7 +87,7 @@ class Child:
             self._process.kill()
 
     def detach(self) -> None:
-        """Lets it run on without us."""
+        """Lets it continue without us."""
         self.close_pipes()
         keep_detached(self._process)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -68,11 +69,12 @@ else goes to standard error. Exit status: 0 all finished, 1 some did not or a pa
 
 class Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Not as argparse does it, which ignores that --help could not be written."""
+        """Not as argparse does it: --help that cannot be written is a failure, other messages are not."""
         if file is sys.stdout:
             file.write(message)
         else:
-            super()._print_message(message, file)
+            with contextlib.suppress(OSError, ValueError):
+                super()._print_message(message, file)
 
 
 def parser() -> Parser:

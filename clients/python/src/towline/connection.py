@@ -45,6 +45,21 @@ class Connection:
         respawn: bool = True,
         answer_timeout: Optional[float] = 60.0,
     ) -> None:
+        """Takes its settings; the service is started by `open`, or by the `with` block.
+
+        binary: the service to run (default: `TOWLINE` in the environment, the one in the wheel, or in PATH)
+        app: keep these downloads apart from those of other names
+        state_dir: where records are kept, instead of the place that `app` has
+        roots: directories outside which nothing is written
+        on_host_exit: "finish" lets downloads continue after the client is closed
+        args: more options of the service's command line
+        env: the service's environment (default: this program's)
+        events: which events to send of downloads unless `start` says otherwise
+        progress_interval: seconds between two Progress events of a download (default: 0.25)
+        resume_interrupted: resume all that was interrupted
+        respawn: start the service again after a crash
+        answer_timeout: seconds after which a request that is not answered raises AnswerTimedOut
+        """
         self._owner = os.getpid()
         self._command = Command.build(binary, app, state_dir, roots, on_host_exit, args, env)
         self._core = Core(events, progress_interval, resume_interrupted)
@@ -55,9 +70,9 @@ class Connection:
         self._keeper: Optional[threading.Thread] = None
         self._failure: Optional[TowlineError] = None
         self._closing = self._leaving = self._ready = False
-        #: Guards the core and all of the above; told of events, readiness and the end.
+        #: Guards the core and all of the above; notified of events, readiness and the end.
         self._changed = threading.Condition(threading.RLock())
-        #: Held while a line is written, so that lines do not mix. Taken before `_changed`, never after it.
+        #: Locked while a line is written, so that lines do not mix. Before `_changed`, never after it.
         self._write_lock = threading.Lock()
         self._torn = False
 
@@ -93,7 +108,7 @@ class Connection:
             raise
 
     def close(self) -> None:
-        """Ends the service. Unfinished downloads stay as they are and can go on later. Safe to repeat.
+        """Ends the service. Unfinished downloads are kept and can be resumed later. Safe to repeat.
 
         A service with `on_host_exit="finish"`, or with background downloads, finishes those by itself.
         """
@@ -125,14 +140,14 @@ class Connection:
             self._fail(ClientClosed("the client is closed"))
 
     def shutdown(self, mode: ShutdownMode = "suspend") -> None:
-        """Brings the work to an end first: `finish` waits for all downloads, `cancel` gives them up."""
+        """Ends the service; unfinished downloads are kept, first finished, or canceled."""
         if not self._closing:
             self._leaving = True
             self._perform(calls.shutdown(mode), leaving=True)
 
     @property
     def process_id(self) -> Optional[int]:
-        """Of the service that runs now."""
+        """The process id of the service that runs now; None before and after."""
         process = self._process
         return None if process is None else process.pid
 
@@ -176,7 +191,7 @@ class Connection:
         if process is None or process.stdin is None:
             return
         view = memoryview(b"\n" + line if self._torn else line)
-        self._torn = True  # until all is out: a KeyboardInterrupt may come between
+        self._torn = True  # until all is written: a KeyboardInterrupt may interrupt it
         with contextlib.suppress(OSError, ValueError):  # the reader notices the end and settles the calls
             while view:
                 view = view[process.stdin.write(view) or 0 :]
@@ -194,9 +209,9 @@ class Connection:
             self._write_lock.release()
 
     def _close_input(self, process: subprocess.Popen[bytes]) -> None:
-        """Closes the service's input, but not under the hands of a thread that writes to it."""
+        """Closes the service's input, but not while another thread writes to it."""
         if not self._write_lock.acquire(timeout=1):
-            process.kill()  # it reads no more, and the writer hangs in a full pipe until it is gone
+            process.kill()  # it reads no more, and the writer waits at a full pipe until it exits
             self._write_lock.acquire()
         try:
             _close(process.stdin)
@@ -216,7 +231,7 @@ class Connection:
                 self._abandon(future)
 
     def _abandon(self, future: concurrent.futures.Future[Any]) -> None:
-        """Nobody waits for the answer any more: a Ctrl-C, or it took too long."""
+        """Nobody waits for the answer any more, after a Ctrl-C or a timeout."""
         with self._changed:
             note, process = self._core.abandon(future), self._process
             future.cancel()
@@ -246,7 +261,7 @@ class Connection:
             self._fail(service_died(None, str(error)))
             return
         if self._closing:
-            self._fail(ClientClosed("the client was closed before the answer came"))
+            self._fail(ClientClosed("the client was closed before the answer arrived"))
         else:
             self._fail(service_died(status, log.tail))
 

@@ -47,7 +47,7 @@ class FutureLike(Protocol):
 class Pending:
     call: Call[Any]
     future: FutureLike
-    #: It brings a process up: it means nothing to the next one.
+    #: It prepares a process for use: the next process does not need it.
     opening: bool = False
 
 
@@ -133,7 +133,7 @@ class EventBuffer:
         self._wake()
 
     def begin(self, event: Changed) -> None:
-        """Makes the state as it is now the first event, instead of the older ones that came before."""
+        """Makes the present state the first event, and drops older ones."""
         self._events.clear()
         self._changes, self._ended = 0, False
         self.put(event)
@@ -154,7 +154,7 @@ class EventBuffer:
         return None
 
     def end(self, error: Optional[TowlineError] = None) -> None:
-        """No more events come; the waiting ones can still be taken."""
+        """No more events follow; those that wait can still be taken."""
         if not self._ended:
             self._ended, self._error = True, error
         self._wake()
@@ -212,7 +212,7 @@ class Core:
         """Forgets a call that nobody waits for any more; returns a line for the service, if it matters."""
         for number, pending in self._pending.items():
             if pending.future is future:
-                # Its answer is still read, so that what it tells of downloads is not lost.
+                # Its answer is still read, so that the states in it are not lost.
                 if pending.call.long:
                     return _line({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
                 return None
@@ -292,7 +292,7 @@ class Core:
             self._background.discard(download.id)
 
     def leaves_work(self, on_host_exit: Optional[str]) -> bool:
-        """Whether the service goes on when its client goes."""
+        """Whether the service continues to work without its client."""
         if on_host_exit is not None:
             return on_host_exit == "finish" and bool(self._own)
         return any(known in self._background for known in self._own)
@@ -327,11 +327,11 @@ class Core:
     def _event(self, method: Any, params: Any) -> None:
         kind = EVENTS.get(method)
         if kind is None:
-            return  # what later versions tell
+            return  # of a later version
         try:
             event = kind.from_wire(params)
         except ProtocolError as error:
-            logger.error("the service told of %r what cannot be read: %s", method, error)
+            logger.error("the service sent a %r that cannot be read: %s", method, error)
             return
         if isinstance(event, Changed):
             self.seq = event.seq
@@ -348,7 +348,7 @@ class Core:
         return len(self._crashes) < CRASH_LIMIT or now - self._crashes[0] > CRASH_WINDOW
 
     def died(self, error: Callable[[], TowlineError], respawn: bool) -> None:
-        """Fails what waits for an answer that will not come, or keeps it to be asked again."""
+        """Fails the calls that will not be answered, or keeps them to be sent again."""
         for pending in self._pending.values():
             if pending.future.done():
                 continue
@@ -380,9 +380,9 @@ class Core:
         self.session = info.session
 
     def recovery(self, status: int) -> Generator[Call[Any], Any, None]:
-        """The calls that bring a respawned service to where the dead one was."""
+        """The calls that give a new process the settings and downloads of the one that crashed."""
         own, since = dict(self._own), self.revision
-        # Only what the dead process ran goes on; what others left behind was dealt with at the start.
+        # Only what the crashed process ran is resumed; `resume_interrupted` was for the start.
         info = yield calls.initialize(self._events, self._progress_interval, False)
         self.session, self.seq = info.session, 0
         if self._configured:
@@ -420,11 +420,11 @@ def _all_pages(params: Mapping[str, Any]) -> Generator[Call[Any], Any, dict[str,
 
 
 def service_died(status: Optional[int], stderr: str) -> ServiceDied:
-    """The exception that tells how the process ended."""
+    """The exception that says how the process ended."""
     if status is None:
         how = "the service closed its output"
     elif status < 0:
-        how = f"the service died of signal {-status}"
+        how = f"the service was ended by signal {-status}"
     else:
         how = f"the service ended with status {status}"
     return ServiceDied(how, status=status, stderr=stderr)

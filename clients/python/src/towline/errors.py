@@ -1,6 +1,6 @@
-"""Exceptions: what the service answers (one class per kind), and what can befall the client itself.
+"""Exceptions: what the service answers (one class per kind), and what the client itself raises.
 
-A download's own failure is no exception but data (`towline.DownloadError` in `Download.error`), until
+The failure of a download is not an exception but data (`towline.DownloadError` in `Download.error`), until
 `Download.raise_unless_completed` turns it into `DownloadFailed`.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Optional
 
 
 class TowlineError(Exception):
-    """The base of everything that this package raises of its own."""
+    """The base of all exceptions of this package."""
 
 
 class BinaryNotFound(TowlineError, FileNotFoundError):
@@ -19,7 +19,7 @@ class BinaryNotFound(TowlineError, FileNotFoundError):
 
 
 class ClientClosed(TowlineError):
-    """The client was closed before the answer came, or is asked for something after its end."""
+    """The client was closed before the answer arrived, is used after its end, or is another process's."""
 
 
 class ProtocolError(TowlineError):
@@ -27,9 +27,9 @@ class ProtocolError(TowlineError):
 
 
 class ServiceDied(TowlineError, ConnectionError):
-    """The service's process ended unasked while a request waited that must not be repeated blindly.
+    """The service ended unexpectedly while a request waited that must not be repeated blindly.
 
-    The request may or may not have been carried out: look with `list`, or repeat the same `start`.
+    The request may have been carried out or not: read the state with `list`, or repeat the same `start`.
     """
 
     def __init__(self, message: str, *, status: Optional[int] = None, stderr: str = "") -> None:
@@ -41,11 +41,11 @@ class ServiceDied(TowlineError, ConnectionError):
 
 
 class AnswerTimedOut(TowlineError, TimeoutError):
-    """No answer came within the client's `answer_timeout`: the service is stopped or overloaded."""
+    """No answer within the client's `answer_timeout`: the service is stopped or overloaded."""
 
 
 class WaitTimedOut(TowlineError, TimeoutError):
-    """`wait` ended by its own timeout. `download` tells how far the download is (None for several)."""
+    """`wait` or `fetch` ended by its timeout. `download` is the state then (None for several)."""
 
     def __init__(self, message: str, download: Optional[Download] = None) -> None:
         super().__init__(message)
@@ -68,8 +68,8 @@ class DownloadFailed(TowlineError):
 class RPCError(TowlineError):
     """The service answered a request with an error. Its subclasses are one per kind.
 
-    `kind` is the stable key, `retryable` tells whether the same request may succeed later, `data` is the
-    whole object that came with the error.
+    `kind` is the stable key, `retryable` says whether the same request may succeed later, `data` is the
+    whole object that was sent with the error.
     """
 
     #: What the service sends for this class; None for RPCError itself.

@@ -53,7 +53,7 @@ class Model:
 
 
 def without_userinfo(url: str) -> str:
-    """The URL as the service tells it: name and password do not stay in it."""
+    """The URL as the service shows it: without name and password."""
     return re.sub(r"^([^/?#]*//)[^/?#]*@", r"\1", url)
 
 
@@ -219,7 +219,7 @@ class TargetError(Model):
 
 @dataclass(frozen=True)
 class BulkOutcome(Model):
-    """What `pause`, `resume` or `cancel` did to several downloads. `errors` holds at most 20."""
+    """What `pause`, `resume` or `cancel` did to several downloads. `errors` has at most 20."""
 
     matched: int
     changed: int

@@ -1,4 +1,4 @@
-"""How the service is started, for both faces, and what is kept of its standard error."""
+"""How both clients start the service, and what they keep of its standard error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .errors import ClientClosed
 
 #: How long the service may take to end before it is killed. It promises 1.5 s.
 EXIT_TIMEOUT = 5.0
-#: Ends the service also where another process holds its input open.
+#: Ends the service also where another process has its input open.
 GOODBYE = b'{"jsonrpc":"2.0","method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n'
 STDERR_LINES = 20
 CHUNK = 65_536
@@ -82,7 +82,7 @@ def check_process(owner: int) -> None:
 
 
 def _close_copies() -> None:
-    """In a forked child: the service must hear of its host's end, and of nobody else's requests."""
+    """In a forked child: the service must notice its host's end, and get no requests of others."""
     null = os.open(os.devnull, os.O_RDWR)
     for process in list(_running):
         for stream in (process.stdin, process.stdout, process.stderr):
@@ -95,7 +95,7 @@ os.register_at_fork(after_in_child=_close_copies)
 
 
 def keep_detached(process: subprocess.Popen[bytes]) -> None:
-    """Holds on to a process that runs on without its client, so that it is reaped at some time."""
+    """Keeps a process that continues without its client, so that its end is collected some time."""
     _forget_ended()
     _detached.append(process)
 
@@ -106,7 +106,7 @@ _detached: list[subprocess.Popen[bytes]] = []
 
 @atexit.register
 def _let_go() -> None:
-    """They are meant to run on: that is nothing to warn of."""
+    """They are meant to continue: no reason for a ResourceWarning."""
     for process in _detached:
         process.returncode = process.poll() or 0
 

@@ -53,7 +53,7 @@ class Events(Iterator[Event]):
         return event
 
     def poll(self, timeout: float = 0.0) -> Optional[Event]:
-        """The next event, or None if none comes within so many seconds or the stream has ended."""
+        """The next event, or None if there is none within so many seconds or the stream has ended."""
         try:
             return self._take(timeout)
         except StopIteration:
