@@ -15,7 +15,10 @@ PAGE = PROTOCOL / "recipes.md"
 #: the working directory in the conversations
 FOLDER = "/home/me"
 #: members whose values differ in every run: the page shows one of them, the same wherever it is the same
-VARYING = {"session", "revision", "resumeData"}
+VARYING = {"session", "revision", "resumeData", "nextCursor"}
+
+#: params that take such a value from an answer, and the member there
+PASSED = {"resumeData": "resumeData", "changedSince": "revision", "cursor": "nextCursor"}
 
 
 def address(url: str) -> str:
@@ -34,13 +37,13 @@ class Recipe(Conversation):
         super().__init__(launch(**options))
         # The page uses the lower ids.
         self.process._next_id = 1_000
-        #: the real value of each varying one that the page shows; `changedSince` passes a revision
+        #: the real value of each varying one that the page shows
         self.names = names
 
     def send(self, message: JSON) -> None:
-        for member in VARYING | {"changedSince"}:
-            params = message.get("params", {})
-            key = ("revision" if member == "changedSince" else member, params.get(member))
+        params = message.get("params", {})
+        for member, source in PASSED.items():
+            key = (source, params.get(member))
             if key in self.names:
                 params[member] = self.names[key]
         super().send(message)
@@ -57,8 +60,14 @@ class Recipe(Conversation):
         return shown
 
     def bind_member(self, key: str, shown: Any, real: Any) -> Any:
-        if key in VARYING and type(shown) is type(real):
-            return self.names.setdefault((key, shown), real)
+        if key in VARYING and shown is not None and type(shown) is type(real):
+            taken = any(name[0] == key and value == real for name, value in self.names.items())
+            # Two values on the page are two values here.
+            return (
+                shown
+                if taken and (key, shown) not in self.names
+                else self.names.setdefault((key, shown), real)
+            )
         if key == "message":
             # For people, and free to change.
             return real
@@ -97,6 +106,13 @@ class Stage:
         process = self.session(session).process
         process.call("start", id="disk", url=url, path="disk.img", **params)
         process.wait_received("disk", 1 << 20)
+
+
+def load(name: str) -> dict[str, Any]:
+    """The names that a program of the page defines."""
+    found: dict[str, Any] = {"__name__": name}
+    exec(compile(named(name).text, f"{PAGE.name}: {name}", "exec"), found)
+    return found
 
 
 def program(name: str, folder: Path, server: ScriptedServer | None = None, **replaced: str) -> Path:
