@@ -63,7 +63,7 @@ extension DownloadEngine {
                 }
             case .success(.ownedElsewhere(let loaded)): body(.failure(EngineError(lockedElsewhere: loaded)))
             case .success(.outside(let path)): body(.failure(.outsideRoots(path: path)))
-            // Another process was faster: the store says with what.
+            // Another process was faster: the result of `delete` shows what it did.
             case .success(.notFound): delete(id, then: body)
             case .failure(let error): body(.failure(.storageFailure(message: error.message)))
             }

@@ -72,7 +72,7 @@ extension StoreError {
         code: SQLITE_IOERR, extendedCode: SQLITE_IOERR,
         message: "the index of the database's log was truncated while in use")
 
-    /// The store has answered with something else than the operation asks for: a defect of ours.
+    /// The store returned an outcome that the operation cannot have: a bug of ours.
     static let wrongAnswer = StoreError(
         code: SQLITE_MISUSE, extendedCode: SQLITE_MISUSE, message: "the store returned a result of another type")
 

@@ -1,6 +1,6 @@
-/// An operation with the type of its answer: what cannot come back cannot be switched over.
+/// An operation with the type of its answer, so that the caller handles only outcomes that it can have.
 ///
-/// Each factory is described at the `StoreOperation` of its name.
+/// Each factory is described at the `StoreOperation` of the same name.
 package struct StoreRequest<Answer: Sendable>: Sendable {
     package let operation: StoreOperation
     private let read: @Sendable (StoreOutcome) -> Answer?
@@ -10,7 +10,7 @@ package struct StoreRequest<Answer: Sendable>: Sendable {
         self.read = read
     }
 
-    /// The typed answer that an outcome of this operation is; fails when nothing was changed.
+    /// The outcome of this operation as its typed answer; a failure if nothing was changed.
     package func result(_ outcome: StoreOutcome) -> Result<Answer, StoreError> {
         if case .failed(let error) = outcome { return .failure(error) }
         if let answer = read(outcome) { return .success(answer) }
@@ -19,13 +19,13 @@ package struct StoreRequest<Answer: Sendable>: Sendable {
     }
 }
 
-/// What became of a change to a record that this session owns.
+/// The result of a change to a record that this session owns.
 package enum SaveAnswer: Equatable, Sendable {
-    /// The row's revision now.
+    /// The new revision of the row.
     case saved(revision: Int64)
-    /// Another download that is not final holds the destination.
+    /// Another download that is not final has the destination.
     case destinationConflict(id: String)
-    /// This session does not own it, or there is none.
+    /// This session does not own it, or it does not exist.
     case notOurs
 
     fileprivate init?(_ outcome: StoreOutcome) {
@@ -38,14 +38,14 @@ package enum SaveAnswer: Equatable, Sendable {
     }
 }
 
-/// What became of taking a download over.
+/// The result of taking a download over.
 package enum AdoptAnswer: Equatable, Sendable {
     indirect case adopted(LoadedRecord)
-    /// A living process works on it.
+    /// Another running process owns it.
     indirect case ownedElsewhere(LoadedRecord)
-    /// A path of it lies where files may not lie.
+    /// One of its paths is where files may not be.
     case outside(path: String)
-    /// There is none, or another process was faster.
+    /// It does not exist, or another process was faster.
     case notFound
 
     fileprivate init?(_ outcome: StoreOutcome) {
@@ -59,11 +59,11 @@ package enum AdoptAnswer: Equatable, Sendable {
     }
 }
 
-/// What became of taking over all that pass.
+/// The result of taking over all downloads that pass a filter.
 package enum AdoptAllAnswer: Equatable, Sendable {
-    /// `isComplete` is false when more may pass: ask again.
+    /// `isComplete` is false if more downloads may pass: repeat the operation.
     case adopted([LoadedRecord], isComplete: Bool)
-    /// None was taken over: whether links lead out of these decides, so ask again with that known.
+    /// None was taken over: first check whether links lead out of these directories, then repeat with the answer.
     case unknownDirectories(Set<String>)
 
     fileprivate init?(_ outcome: StoreOutcome) {
@@ -75,15 +75,15 @@ package enum AdoptAllAnswer: Equatable, Sendable {
     }
 }
 
-/// What became of a removal.
+/// The result of a removal.
 package enum DeleteAnswer: Equatable, Sendable {
-    /// The tombstone's revision.
+    /// The revision of the tombstone.
     case deleted(revision: Int64)
     case notFound
     indirect case notFinal(LoadedRecord)
-    /// A living process works on it.
+    /// Another running process owns it.
     indirect case ownedElsewhere(LoadedRecord)
-    /// A path of it lies where files may not lie.
+    /// One of its paths is where files may not be.
     case outside(path: String)
 
     fileprivate init?(_ outcome: StoreOutcome) {
@@ -98,11 +98,11 @@ package enum DeleteAnswer: Equatable, Sendable {
     }
 }
 
-/// What a list comes to.
+/// The result of a list.
 package enum ListQueryAnswer: Equatable, Sendable {
     case page(ListPage)
     case invalidCursor
-    /// Removals after the revision asked for are no longer known: list everything.
+    /// Removals after the requested revision are not known any more: list everything.
     case cursorExpired
 
     fileprivate init?(_ outcome: StoreOutcome) {
@@ -115,13 +115,13 @@ package enum ListQueryAnswer: Equatable, Sendable {
     }
 }
 
-/// What a yielding owner is asked for comes to.
+/// The result of asking an owner for a download.
 package enum HandoverAnswer: Equatable, Sendable {
-    /// The owner will be told.
+    /// The request is stored for the owner.
     case noted
-    /// It is nobody's already, or ours.
+    /// Nobody owns it, or this session does.
     case free
-    /// Its owner does not yield, or there is none such.
+    /// Its owner does not yield, or it does not exist.
     case refused
 
     fileprivate init?(_ outcome: StoreOutcome) {
@@ -173,10 +173,10 @@ extension StoreRequest<HandoverAnswer> {
 }
 
 extension StoreRequest<LoadedRecord?> {
-    /// Answers with nil when there is none.
+    /// Answers with nil if it does not exist.
     package static func get(id: String) -> Self { Self(.get(id: id), found) }
 
-    /// Answers with nil when there is none.
+    /// Answers with nil if it does not exist.
     package static func getFinished(path: String, url: String) -> Self {
         Self(.getFinished(path: path, url: url), found)
     }
@@ -203,7 +203,7 @@ extension StoreRequest<[String]> {
 }
 
 extension StoreRequest<Void> {
-    /// Succeeds also where the progress is that of an attempt that is over, or of a record that is not ours any more.
+    /// Also succeeds if the progress is of an earlier attempt, or of a record that this session does not own any more.
     package static func saveProgress(_ save: ProgressSave) -> Self {
         Self(.saveProgress(save)) { _ in () }
     }
