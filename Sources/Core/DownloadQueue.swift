@@ -8,6 +8,14 @@ package struct DownloadQueue: Sendable {
     private var hosts: [String: String] = [:]
     private var readySequences: [String: Int64] = [:]
     private var nextReadySequence: Int64 = 1
+    private var finishing: Set<String> = []
+    /// Since when no finishing download has left, while there are as many as may be; in monotonic nanoseconds.
+    private var heldBackSince: Int64?
+
+    /// Files that may be on their way to durability before others must wait; each has an open descriptor.
+    package static let maxFinishing = 256
+    /// A disk that finishes nothing for so long must not hold up downloads to other disks.
+    package static let patienceNanoseconds: Int64 = 5_000_000_000
 
     package init() {}
 
@@ -30,8 +38,10 @@ package struct DownloadQueue: Sendable {
     package func place(of id: String) -> Int64? { readySequences[id] }
 
     /// Gives the next download its slot; nil if none may start now.
-    package mutating func admitNext(maxActive: Int, maxActivePerHost: Int) -> String? {
-        guard
+    ///
+    /// - Parameter now: in monotonic nanoseconds.
+    package mutating func admitNext(maxActive: Int, maxActivePerHost: Int, now: Int64) -> String? {
+        guard !isHeldBack(now),
             let id = policy.next(maxActive: maxActive, maxActivePerHost: maxActivePerHost, slots: slots)
         else { return nil }
         slots.acquire(id, host: hosts[id] ?? "")
@@ -45,8 +55,25 @@ package struct DownloadQueue: Sendable {
         policy.enqueue(id, host: host, readySequence: sequence, priority: priority)
     }
 
-    /// Removes a download, waiting or active.
+    private mutating func isHeldBack(_ now: Int64) -> Bool {
+        guard finishing.count >= Self.maxFinishing else { return false }
+        let since = heldBackSince ?? now
+        heldBackSince = since
+        return now - since < Self.patienceNanoseconds
+    }
+
+    /// All bytes were received: the slot is free, and what remains is the disk's work.
+    package mutating func finish(_ id: String) {
+        leave(id)
+        finishing.insert(id)
+    }
+
+    /// True while files are being finished for which others wait.
+    package var isHeldBack: Bool { heldBackSince != nil }
+
+    /// Removes a download, waiting, active or finishing.
     package mutating func leave(_ id: String) {
+        if finishing.remove(id) != nil { heldBackSince = nil }
         policy.remove(id)
         slots.release(id)
         hosts[id] = nil

@@ -214,6 +214,9 @@ extension DownloadEngine {
         guard download.record.state.isFinal, !download.isDirty, !download.isUnsaved,
             download.lastSaveTicket <= completedStoreTicket
         else { return }
+        // Somebody may wait for this one's descriptor; no other news may end the sleep.
+        if queue.isHeldBack { isAdmissionCut = true }
+        queue.leave(download.id)
         releaseFile(download)
         endedTrails.keep(download.trail, id: download.id)
         downloads[download.id] = nil

@@ -80,7 +80,7 @@ extension DownloadEngine {
 
     /// The kernel has received every byte: the slot is free, and only work on the disk remains.
     func bodyIsComplete(_ download: Download) {
-        queue.leave(download.id)
+        queue.finish(download.id)
         guard let file = download.partial.file else {
             // Nothing was ever written: the file is empty.
             download.bodyEnd = .complete
@@ -167,7 +167,6 @@ extension DownloadEngine {
             download.record.isFinalizing = false
             download.record.failure = nil
             download.record.failureCount = 0
-            queue.leave(download.id)
             change(download, to: .completed)
         case .failure(let error) where error.reason == .exists:
             let message = "\(download.record.path ?? "the destination") exists; all bytes are kept in the partial file"

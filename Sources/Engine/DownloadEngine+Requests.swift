@@ -12,7 +12,9 @@ extension DownloadEngine {
         isAdmissionCut = false
         guard !isSuspended else { return }
         var parkedCount = 0
-        while let id = queue.admitNext(maxActive: settings.maxActive, maxActivePerHost: settings.maxActivePerHost) {
+        while let id = queue.admitNext(
+            maxActive: settings.maxActive, maxActivePerHost: settings.maxActivePerHost, now: now)
+        {
             guard let download = downloads[id], download.record.state == .queued else {
                 queue.leave(id)
                 continue

@@ -182,15 +182,26 @@ class WallClock:
             file.write(struct.pack("<q", seconds))
 
 
-@pytest.fixture(scope="session")
-def clock_shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compiled(name: str, folder: Path) -> Path:
+    """A library to preload, made from the C source of that name beside this file."""
     compiler = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("needs a C compiler")
-    library = tmp_path_factory.mktemp("clock") / "wall_clock.so"
-    source = Path(__file__).with_name("wall_clock.c")
+    library = folder / f"{name}.so"
+    source = Path(__file__).with_name(f"{name}.c")
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
     return library
+
+
+@pytest.fixture(scope="session")
+def clock_shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled("wall_clock", tmp_path_factory.mktemp("clock"))
+
+
+@pytest.fixture(scope="session")
+def slow_commits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Preloaded, it makes flushes take longer: see its source."""
+    return compiled("slow_commits", tmp_path_factory.mktemp("commits"))
 
 
 @pytest.fixture

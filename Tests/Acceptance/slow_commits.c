@@ -46,3 +46,10 @@ int fsync(int file) {
     delay(file);
     return real(file);
 }
+
+int syncfs(int file) {
+    static int (*real)(int);
+    if (!real) real = (int (*)(int))dlsym(RTLD_NEXT, "syncfs");
+    delay(file);
+    return real(file);
+}

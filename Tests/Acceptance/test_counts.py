@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import shutil
-import subprocess
 import threading
 from pathlib import Path
 
@@ -16,17 +14,6 @@ from support import MIB, QUICK_RETRY, finish
 from towline_client import JSON, RPCError, Towline
 
 SIZE = 2 * MIB
-
-
-@pytest.fixture(scope="session")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-    library = tmp_path_factory.mktemp("commits") / "slow_commits.so"
-    source = Path(__file__).with_name("slow_commits.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    return library
 
 
 def told(message: JSON) -> list[JSON]:
@@ -68,11 +55,11 @@ def unsteady(server: ScriptedServer, path: str, chance: random.Random) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_counts_never_fall_while_commits_are_slow(
-    launch: Launcher, server: ScriptedServer, shim: Path, work: Path, seed: int
+    launch: Launcher, server: ScriptedServer, slow_commits: Path, work: Path, seed: int
 ) -> None:
     chance = random.Random(seed)
     slow = {"SLOW_COMMITS_PATH": "/towline.db", "SLOW_COMMITS_MS": "150", "SLOW_COMMITS_SEED": str(seed)}
-    host = launch(env={"LD_PRELOAD": str(shim), **slow})
+    host = launch(env={"LD_PRELOAD": str(slow_commits), **slow})
     host.call("configure", progressIntervalMs=50)
     ids = [f"d{number}" for number in range(6)]
     for one in ids:

@@ -107,3 +107,36 @@ def test_a_shortage_does_not_use_up_the_tries(launch: Launcher, server: Scripted
         download_id = host.call("start", **request)["download"]["id"]
         wait_for_tries(host, download_id, 5)
     assert finish(host, download_id)["state"] == "completed"
+
+
+def test_files_that_wait_for_a_slow_disk_take_a_bounded_number_of_descriptors(
+    launch: Launcher, nginx: Nginx, slow_commits: Path, work: Path
+) -> None:
+    """Small files come faster than this disk makes them durable."""
+    count, most = 1_500, 0
+    (nginx.root / "small").write_bytes(content(3, 16_384))
+    slow = {"SLOW_COMMITS_PATH": str(work), "SLOW_COMMITS_MS": "200", "SLOW_COMMITS_SEED": "1"}
+    host = launch(env={"LD_PRELOAD": str(slow_commits), **slow})
+    host.call("configure", maxActive=64, maxActivePerHost=64)
+    before = len(os.listdir(f"/proc/{host.process.pid}/fd"))
+    for number in range(count):
+        host.send(
+            "start", {"id": f"d{number}", "url": f"{nginx.http}/small", "path": str(work / str(number))}
+        )
+    waiting = host.send("wait", {"all": True, "until": "final"})
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal most
+        while not done.wait(0.005):
+            most = max(most, len(os.listdir(f"/proc/{host.process.pid}/fd")))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        assert host.answer(waiting, 60)["counts"]["completed"] == count
+    finally:
+        done.set()
+        watcher.join()
+    # A connection and a file of each active one, files that are being finished, and idle connections.
+    assert most - before <= 64 + 64 + 256 + 64

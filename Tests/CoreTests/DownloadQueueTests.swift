@@ -3,9 +3,11 @@ import Testing
 @testable import Core
 
 @Suite struct DownloadQueueTests {
-    private func admitted(_ queue: inout DownloadQueue, _ maxActive: Int = 100, perHost: Int = 100) -> [String] {
+    private func admitted(_ queue: inout DownloadQueue, _ maxActive: Int = 100, perHost: Int = 100, now: Int64 = 0)
+        -> [String]
+    {
         var ids: [String] = []
-        while let id = queue.admitNext(maxActive: maxActive, maxActivePerHost: perHost) { ids.append(id) }
+        while let id = queue.admitNext(maxActive: maxActive, maxActivePerHost: perHost, now: now) { ids.append(id) }
         return ids
     }
 
@@ -74,12 +76,39 @@ import Testing
                 active.remove(id)
             case 2: queue.reprioritize(id, Int64.random(in: 0..<3, using: &generator))
             default:
-                guard let next = queue.admitNext(maxActive: 5, maxActivePerHost: 4) else { break }
+                guard let next = queue.admitNext(maxActive: 5, maxActivePerHost: 4, now: 0) else { break }
                 #expect(waiting.remove(next) != nil)
                 #expect(active.insert(next).inserted)
             }
             #expect(Set(queue.activeIDs) == active && queue.activeCount == active.count)
             #expect(active.count <= 5)
         }
+    }
+
+    @Test func `while many files are being finished no other starts, unless none of them gets done`() {
+        var queue = DownloadQueue()
+        for number in 0..<DownloadQueue.maxFinishing {
+            queue.add("f\(number)", host: "h", priority: 0)
+            #expect(admitted(&queue, now: 0) == ["f\(number)"])
+            queue.finish("f\(number)")
+            #expect(queue.activeCount == 0)
+        }
+        queue.add("a", host: "h", priority: 0)
+        queue.add("b", host: "h", priority: 0)
+        #expect(admitted(&queue, now: 0).isEmpty)
+        #expect(queue.isHeldBack)
+        queue.leave("f0")
+        #expect(admitted(&queue, 1, now: 1) == ["a"])
+        queue.finish("a")
+        #expect(admitted(&queue, now: 2).isEmpty)
+        let end = 2 + DownloadQueue.patienceNanoseconds
+        #expect(admitted(&queue, now: end - 1).isEmpty)
+        #expect(admitted(&queue, now: end) == ["b"])
+        // It is not over with one that was let through.
+        queue.add("c", host: "h", priority: 0)
+        queue.leave("f1")
+        queue.leave("f2")
+        #expect(admitted(&queue, now: end) == ["c"])
+        #expect(!queue.isHeldBack)
     }
 }
