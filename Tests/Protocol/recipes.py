@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +114,8 @@ def load(name: str) -> dict[str, Any]:
     return found
 
 
-def program(name: str, folder: Path, server: ScriptedServer | None = None, **replaced: str) -> Path:
-    """Saves a program of the page; values that it has as `NAME = "…"` are replaced."""
-    text = named(name).text
-    if server is not None:
-        text = text.replace(address(ORIGIN), address(server.url()))
-    for old, new in replaced.items():
-        line = next(line for line in text.splitlines() if line.startswith(f"{old} = "))
-        text = text.replace(line, f"{old} = {json.dumps(new)}", 1)
+def program(name: str, folder: Path) -> Path:
+    """Saves a program of the page."""
     path = folder / f"{name}.py"
-    path.write_text(text)
+    path.write_text(named(name).text)
     return path

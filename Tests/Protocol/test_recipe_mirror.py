@@ -15,6 +15,7 @@ import pytest
 from fixtures import Launcher
 from recipes import Stage, load, program
 from scripted_server import Behaviour, ScriptedServer, content
+from support import poll
 from test_clients import Fetch
 from towline_client import JSON, clean_environment
 
@@ -155,10 +156,13 @@ def test_it_is_right_after_events_were_lost(copy: Copy, server: ScriptedServer) 
 
 @pytest.mark.timeout(60)
 def test_the_program_finishes_its_download_though_the_service_is_killed(
-    tmp_path: Path, binary: Path, server: ScriptedServer
+    launch: Launcher, server: ScriptedServer
 ) -> None:
-    run = Fetch([sys.executable, str(program("mirror", tmp_path))], tmp_path, binary, server)
+    command = [sys.executable, str(program("mirror", launch.home))]
+    run = Fetch(command, launch.home, launch.binary, server)
     server.wait(lambda: server.body_sent("/f") >= HELD)
+    other = launch("--app", "mirror", state=None)
+    poll(lambda: other.call("get", id="file")["download"]["receivedBytes"] > HELD // 2)
     (service,) = run.services()
     os.kill(service, signal.SIGKILL)
     server.wait_requests("/f", 2)
