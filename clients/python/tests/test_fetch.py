@@ -271,3 +271,19 @@ def test_download_fails_as_fetch_does(server: Server, surroundings: Path) -> Non
         towline.download(server.url("missing"))
     with pytest.raises(FileNotFoundError, match="there is no directory"):
         towline.download(server.url("missing"), "missing" + os.sep)
+
+
+@pytest.mark.parametrize("place", ["g", "."])
+def test_download_continues_by_a_new_link(
+    server: Server, held: Resource, surroundings: Path, place: str
+) -> None:
+    server.add("f?1", held.body, hold_at=2_000_000)
+    with pytest.raises(towline.WaitTimedOut):
+        towline.download(server.url("f?1"), place, timeout=0.7)
+    renewed = server.add("f?2", held.body)
+    path = towline.download(server.url("f?2"), place)
+    assert path == surroundings / ("g" if place == "g" else "f")
+    assert path.read_bytes() == held.body
+    assert renewed.ranges[-1] is not None, "it started from zero"
+    server.add("other", b"abc")
+    assert towline.download(server.url("other"), path).read_bytes() == b"abc"

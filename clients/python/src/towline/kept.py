@@ -1,4 +1,4 @@
-"""How the command finds what an earlier one left: the same download again, perhaps under a new link.
+"""How the command and `download` find what an earlier one left: the same download, perhaps by a new link.
 
 A new link is a URL that differs in its query only, as a signed one does after it expired. To the same
 destination it means the same download.
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Optional
 from urllib.parse import unquote
 
+from .binary import PathLike
 from .calls import absolute, file_path
 from .errors import DestinationConflict, DownloadNotFound, IdConflict, LockedElsewhere, RPCError
 from .models import Checksum, Download, Started, without_userinfo
@@ -53,7 +54,11 @@ class Wanted:
 
     @staticmethod
     def build(
-        url: str, output: Optional[str], directory: str, checksum: Optional[Checksum], options: StartOptions
+        url: str,
+        output: Optional[PathLike],
+        directory: PathLike,
+        checksum: Optional[Checksum],
+        options: StartOptions,
     ) -> Wanted:
         is_file = output is not None
         place = absolute(directory) if output is None else file_path(output)
@@ -107,15 +112,15 @@ def begin(service: Towline, wanted: Wanted, taken: Container[str] = ()) -> Downl
             return started.download
         found = started.download
     except (DestinationConflict, IdConflict, LockedElsewhere) as conflict:
-        kept = _in_the_way(service, wanted, conflict, taken)
+        kept = in_the_way(service, wanted, conflict, taken)
         if kept is None:
             raise
         found = kept
-    return _continue(service, wanted, found)
+    return continue_with(service, wanted, found)
 
 
-def _in_the_way(
-    service: Towline, wanted: Wanted, conflict: RPCError, taken: Container[str]
+def in_the_way(
+    service: Towline, wanted: Wanted, conflict: RPCError, taken: Container[str] = ()
 ) -> Optional[Download]:
     """The download that the conflict is with, if it is the wanted one."""
     holder = conflict.data.get("id")
@@ -141,7 +146,7 @@ def kept_at(service: Towline, wanted: Wanted, path: object, taken: Container[str
     return found
 
 
-def _continue(service: Towline, wanted: Wanted, found: Download) -> Download:
+def continue_with(service: Towline, wanted: Wanted, found: Download) -> Download:
     """Lets a record that was there before continue, by the link and the headers that are given now."""
     if found.state == "canceled" or (found.state == "completed" and not still_there(found)):
         service.remove(found)
@@ -164,7 +169,7 @@ def _continue(service: Towline, wanted: Wanted, found: Download) -> Download:
 
 
 def replace_failed(
-    service: Towline, wanted: Wanted, failed: Download, taken: Container[str]
+    service: Towline, wanted: Wanted, failed: Download, taken: Container[str] = ()
 ) -> Optional[Download]:
     """For a download whose name, known now, is that of another one: the other one, if it is the same file."""
     error = failed.error
@@ -177,7 +182,7 @@ def replace_failed(
     if found is None:
         return None
     service.remove(failed)
-    return _continue(service, wanted, found)
+    return continue_with(service, wanted, found)
 
 
 def records_of(service: Towline, wanted: Wanted) -> Iterator[Download]:

@@ -9,7 +9,10 @@ from typing import Optional
 from .binary import PathLike
 from .calls import absolute
 from .compat import Unpack
+from .errors import DestinationConflict, DownloadFailed
 from .fetching import ProgressCallback
+from .kept import Wanted, continue_with, in_the_way, replace_failed
+from .models import Checksum
 from .options import OnCancel, StartOptions, documented
 from .sync import Towline
 
@@ -28,6 +31,8 @@ def download(
 ) -> Path:
     """Downloads one file and returns its path; the same call again resumes what was interrupted.
 
+    It resumes also with a new link that differs only in its query, as a signed URL does when it is renewed.
+
     `path` is the file to make or an existing directory, which gets it under the name that the server gives.
     A file that is there is kept if it is the one at the URL, which the server is asked; else the new one
     replaces it when it is complete. With `if_exists="error"` nothing is ever replaced.
@@ -42,15 +47,33 @@ def download(
     Many files? `Towline` starts the service once for all of them.
     """
     options = {"if_exists": "skip", **options}
-    into_directory = os.path.isdir(absolute(path))
+    text = options.get("checksum")
+    checksum = Checksum.parse(text) if isinstance(text, str) else text
+    directory = path if os.path.isdir(absolute(path)) else None
+    file = path if directory is None else None
+    wanted = Wanted.build(url, file, directory or os.curdir, checksum, options)
     with Towline(app=app) as client:
-        return client.fetch(
-            url,
-            None if into_directory else path,
-            directory=path if into_directory else None,
-            progress=progress,
-            timeout=timeout,
-            on_cancel=on_cancel,
-            forget=forget,
-            **options,
-        ).path
+
+        def fetch() -> Path:
+            return client.fetch(
+                url,
+                file,
+                directory=directory,
+                progress=progress,
+                timeout=timeout,
+                on_cancel=on_cancel,
+                forget=forget,
+                **options,
+            ).path
+
+        try:
+            return fetch()
+        except DestinationConflict as conflict:
+            kept = in_the_way(client, wanted, conflict)
+            if kept is None:
+                raise
+            continue_with(client, wanted, kept)
+        except DownloadFailed as failure:
+            if replace_failed(client, wanted, failure.download) is None:
+                raise
+        return fetch()
