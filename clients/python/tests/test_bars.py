@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathlib import Path
 import pytest
 from conftest import PACKAGE
 from loopback import Server, content
-from test_cli import Runner, on_terminal, run
+from test_cli import Runner, asked, on_terminal, run
 
 pytest.importorskip("rich")
 
@@ -61,6 +63,34 @@ def test_a_bar_fits_its_terminal(run: Runner, server: Server, columns: int) -> N
         assert drawn[-1].startswith("a-fi")
         assert "━" in drawn[-1]
     assert ("/s" in written) == (columns >= 60)
+
+
+def test_after_ctrl_c_what_is_kept_stands_below_the_bars(run: Runner, server: Server) -> None:
+    held = server.add("f", content(1, 3_000_000), hold_at=2_000_000)
+    main, side = pty.openpty()
+    program = subprocess.Popen(
+        run.command("get", server.url("f"), server.url("missing")),
+        cwd=run.directory,
+        env={**run.environment, "TERM": "xterm", "COLUMNS": "40"},
+        stdout=subprocess.DEVNULL,
+        stderr=side,
+    )
+    os.close(side)
+    asked(held)
+    program.send_signal(signal.SIGINT)
+    written = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(main, 65_536):
+            written += part
+    os.close(main)
+    assert program.wait(20) == 130
+    bar, failed, kept, hint = lines(written.decode())[-4:]
+    assert bar.startswith("f ")
+    assert failed.replace("━", "").strip() == "missing"
+    assert "\x1b[35m" not in written.decode().rpartition("kept")[0].rpartition("missing")[2], (
+        "it seems to be busy"
+    )
+    assert (kept, hint) == ("kept     f (1.9 MiB of 2.9 MiB)", "the same command resumes")
 
 
 def test_a_dumb_terminal_gets_lines(run: Runner, server: Server) -> None:

@@ -75,4 +75,4 @@ def test_an_error_of_a_process_pool_does_not_break_it() -> None:
 def test_messages_name_the_file_and_no_secret(path: str | None) -> None:
     text = str(errors.DownloadFailed(download(path)))
     assert "secret" not in text
-    assert text.startswith("a.bin" if path else "https://host.example/files/a.bin is")
+    assert text.startswith("a.bin" if path else "https://host.example/files/a.bin failed (")

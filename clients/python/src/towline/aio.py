@@ -150,7 +150,7 @@ class AsyncTowline(AsyncConnection):
         self, download: Download, progress: Optional[ProgressCallback], deadline: Deadline
     ) -> Download:
         """Waits until it is settled, and calls `progress` meanwhile."""
-        call = calls.wait(download, "settled", deadline.left())
+        call = calls.wait(download, "settled", deadline.left(), deadline.timeout)
         if progress is None:
             return await self._perform(call)
         if download.owner == "other":

@@ -53,6 +53,10 @@ class Bars:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Draws the bars a last time; what is printed later stands below them."""
         self._bars.stop()
 
     def __call__(self, event: Progress) -> None:
@@ -66,19 +70,22 @@ class Bars:
         word = "done" if download.state == "completed" else download.state
         if download.state == "active":
             word = "" if download.phase == "downloading" else download.phase or ""
-        self._show(download, speed=word, left="", name=name_of(download))
+        over = download.is_final or download.state == "paused"
+        self._show(download, speed=word, left="", name=name_of(download), over=over)
 
     def say(self, text: str) -> None:
         """Prints a line above the bars."""
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def _show(self, what: Any, *, speed: str, left: str, name: Optional[str]) -> None:
+    def _show(self, what: Any, *, speed: str, left: str, name: Optional[str], over: bool = False) -> None:
         received, total = what.received_bytes, what.total_bytes
         share = f"{100 * received // total}%" if total else ""
         amount = f"{size(received)} / {size(total)}"
         fields: dict[str, Any] = {"share": share, "amount": amount, "speed": speed, "left": left}
         if what.id not in self._tasks:
             self._tasks[what.id] = self._bars.add_task(name or what.id, total=None, **fields)
+        if total is None and over:
+            received, total = 0, 1  # an empty bar, and not one that seems to be busy
         self._bars.update(self._tasks[what.id], completed=received, total=total, description=name, **fields)
 
 

@@ -187,11 +187,16 @@ def remove(target: Target, delete_file: bool) -> Call[None]:
     return Call("remove", params, _nothing)
 
 
-def wait(target: Target, until: Until, timeout: Optional[float]) -> Call[Download]:
+def wait(
+    target: Target, until: Until, timeout: Optional[float], named: Optional[float] = None
+) -> Call[Download]:
+    """`named` is the timeout to name in the error, where it began before this call."""
+    seconds = timeout if named is None else named
+
     def read(result: Any) -> Download:
         download = Download.from_wire(_object(result).get("download"))
         if result.get("timedOut") is True:
-            raise WaitTimedOut(f"{download.label} is {download.state} after {timeout} s", download)
+            raise WaitTimedOut(f"{download.label} is {download.state} after {seconds} s", download)
         return download
 
     return Call("wait", {"id": id_of(target), **_waiting(until, timeout)}, read, repeatable=True, long=True)

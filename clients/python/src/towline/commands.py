@@ -132,6 +132,7 @@ class Following:
 
     def _say_what_is_kept(self) -> None:
         """After Ctrl-C: what finished meanwhile is printed, and of the rest how much is kept."""
+        self._view.end()
         received: dict[str, int] = {}
         with contextlib.suppress(TowlineError):  # it ends anyway
             for download in self._service.list(states=UNFINISHED):

@@ -43,6 +43,9 @@ class Lines:
     ) -> None:
         pass
 
+    def end(self) -> None:
+        """What is said from now on is the last that stands there."""
+
     def changed(self, download: Download) -> None:
         text = self._text(download)
         if text and self._shown.get(download.id) != text:
@@ -106,8 +109,11 @@ class BarLines(Lines):
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
+        self.end()
+
+    def end(self) -> None:
         with contextlib.suppress(OSError):
-            self._bars.__exit__(kind, error, traceback)
+            self._bars.stop()
 
     def changed(self, download: Download) -> None:
         self._bars.changed(download)

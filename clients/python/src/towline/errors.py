@@ -58,7 +58,8 @@ class DownloadFailed(TowlineError):
     def __init__(self, download: Download) -> None:
         error = download.error
         why = f"{error.kind}: {error.message}" if error is not None else download.reason
-        super().__init__(f"{download.label} is {download.state}" + (f" ({why})" if why else ""))
+        state = "failed" if download.state == "failed" else f"is {download.state}"
+        super().__init__(f"{download.label} {state}" + (f" ({why})" if why else ""))
         self.download = download
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ class Deadline:
     """So many seconds from now; None: never."""
 
     def __init__(self, timeout: Optional[float]) -> None:
+        self.timeout = timeout
         self._end = None if timeout is None else time.monotonic() + timeout
 
     def left(self) -> Optional[float]:

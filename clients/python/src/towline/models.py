@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import re
 import typing
 from collections.abc import Mapping
@@ -459,6 +460,8 @@ def wire_name(name: str) -> str:
 
 def milliseconds(seconds: float) -> int:
     """As the wire has them; a span that is not zero does not become zero."""
+    if not math.isfinite(seconds):
+        raise ValueError(f"not a number of seconds: {seconds}")
     return round(seconds * 1000) or int(seconds > 0)
 
 

@@ -173,7 +173,7 @@ class Towline(Connection):
         self, download: Download, progress: Optional[ProgressCallback], deadline: Deadline
     ) -> Download:
         """Waits until it is settled, and calls `progress` meanwhile."""
-        call = calls.wait(download, "settled", deadline.left())
+        call = calls.wait(download, "settled", deadline.left(), deadline.timeout)
         if progress is None:
             return self._perform(call)
         if download.owner == "other":
