@@ -43,7 +43,7 @@ class Driver:
         return self.click(self.row(name).cancel)
 
     def state(self, wanted: str) -> str:
-        """`NAME STATE`: waits for it, and tells what the row shows then."""
+        """`NAME STATE`: waits for it, and prints what the row shows then."""
         name, _, state = wanted.partition(" ")
         self.until(lambda: self.row(name).download.state == state)
         row = self.row(name)

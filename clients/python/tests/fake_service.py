@@ -1,7 +1,7 @@
 """A stand-in for the service where a test needs what the real one does not do: it speaks protocol 1.0 in one
 loop, keeps nothing, and misbehaves on request. Every message that it reads goes to the file FAKE_LOG.
 
-FAKE_STATUS: exit at once with this status. FAKE_CRASH: die of SIGKILL when this method comes, once for each
+FAKE_STATUS: exit at once with this status. FAKE_CRASH: die of SIGKILL at this method, once for each
 character in the file FAKE_CRASHES.
 """
 

@@ -1,4 +1,4 @@
-"""The asynchronous face against the real service, and against a stand-in where that cannot be made to."""
+"""The client for asyncio against the real service, and against a stand-in for what that never does."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def asynchronous(test: TestFunction) -> Callable[..., None]:
 
 
 async def received(client: AsyncTowline, target: towline.Started, count: int) -> None:
-    """Returns when so many bytes have come."""
+    """Returns when so many bytes were received."""
     async for event in client.events(target):
         if isinstance(event, Progress) and event.received_bytes >= count:
             return
 
 
 @asynchronous
-async def test_a_file_comes_whole(binary: str, server: Server, state: Path, tmp_path: Path) -> None:
+async def test_a_file_is_downloaded_whole(binary: str, server: Server, state: Path, tmp_path: Path) -> None:
     body = content(1, 300_000)
     server.add("file.bin", body)
     checksum = f"sha256:{hashlib.sha256(body).hexdigest()}"
@@ -163,7 +163,7 @@ async def test_events_of_all_and_of_one(binary: str, server: Server, state: Path
         last = rest[-1]
         assert isinstance(last, Changed)
         assert last.download.state == "completed"
-        # A stream of what has ended already tells so, and ends.
+        # A stream of a finished download has its state, and ends.
         assert [e.download.state async for e in client.events(started) if isinstance(e, Changed)] == [
             "completed"
         ]
@@ -224,7 +224,7 @@ async def test_shutdown_finish_waits_for_the_downloads(
 
 
 @asynchronous
-async def test_what_is_unfinished_at_the_end_goes_on_by_the_same_start(
+async def test_what_is_unfinished_at_the_end_is_resumed_by_the_same_start(
     binary: str, server: Server, state: Path, tmp_path: Path
 ) -> None:
     held = server.add("f", content(5, 3_000_000), hold_at=2_000_000)
@@ -241,7 +241,7 @@ async def test_what_is_unfinished_at_the_end_goes_on_by_the_same_start(
 
 
 @asynchronous
-async def test_resume_interrupted_goes_on_by_itself(
+async def test_resume_interrupted_resumes_by_itself(
     binary: str, server: Server, state: Path, tmp_path: Path
 ) -> None:
     held = server.add("f", content(6, 100_000), hold_at=50_000)
@@ -275,7 +275,7 @@ async def crash_in_the_middle(
 
 
 @asynchronous
-async def test_a_killed_service_is_respawned_and_its_downloads_go_on(
+async def test_a_killed_service_is_respawned_and_its_downloads_continue(
     binary: str, server: Server, state: Path, tmp_path: Path
 ) -> None:
     held = server.add("f", content(7, 3_000_000), hold_at=2_000_000)
@@ -305,7 +305,7 @@ async def test_what_the_user_paused_stays_paused_after_a_crash(
         stream = client.events()
         assert client.process_id is not None
         os.kill(client.process_id, signal.SIGKILL)
-        # The event of the pause may come after its answer.
+        # The event of the pause may follow its answer.
         event = await stream.__anext__()
         while isinstance(event, Changed) and event.download.state == "paused":
             event = await stream.__anext__()
@@ -315,7 +315,7 @@ async def test_what_the_user_paused_stays_paused_after_a_crash(
 
 
 @asynchronous
-async def test_without_respawn_the_end_of_the_service_is_told(binary: str, state: Path) -> None:
+async def test_without_respawn_the_end_of_the_service_is_reported(binary: str, state: Path) -> None:
     async with AsyncTowline(binary, state_dir=state, respawn=False) as client:
         stream = client.events()
         assert client.process_id is not None
@@ -353,7 +353,7 @@ async def test_a_request_that_must_not_be_repeated_fails_and_others_are_asked_ag
     after = fake.methods()[fake.methods().index("pause") + 1 :]
     assert after[0] == "initialize"
     assert after.index("subscribe") < after.index("list") < after.index("resume")
-    assert after.index("resume") < after.index("wait"), "it would settle before the download goes on"
+    assert after.index("resume") < after.index("wait"), "it would settle before the download continues"
 
 
 @asynchronous
@@ -399,7 +399,7 @@ async def test_a_service_that_cannot_run_says_why(fake: Fake, caplog: pytest.Log
 
 
 @asynchronous
-async def test_methods_to_come_have_the_shape_of_the_protocol(fake: Fake) -> None:
+async def test_methods_of_later_versions_have_the_shape_of_the_protocol(fake: Fake) -> None:
     async with AsyncTowline(fake.binary, env=fake.env) as client:
         assert (await client.update("a", url="http://h/new", priority=None)).url == "http://h/new"
         assert await client.export("a") == "opaque"

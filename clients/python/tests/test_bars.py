@@ -100,7 +100,7 @@ def test_a_dumb_terminal_gets_lines(run: Runner, server: Server) -> None:
     assert "\x1b" not in written
 
 
-def test_no_color_is_heeded(run: Runner, server: Server) -> None:
+def test_no_color_is_respected(run: Runner, server: Server) -> None:
     server.add("f", content(1, 600_000), rate=1_000_000)
     _, coloured = on_terminal(run, "get", server.url("f"), "-o", "a")
     _, plain = on_terminal(run, "get", server.url("f"), "-o", "b", environment={"NO_COLOR": "1"})

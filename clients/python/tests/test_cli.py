@@ -69,7 +69,7 @@ def asked(resource: Resource) -> None:
     assert resource.held
 
 
-def test_several_files_come_and_their_paths_are_printed(run: Runner, server: Server) -> None:
+def test_several_files_are_downloaded_and_their_paths_printed(run: Runner, server: Server) -> None:
     bodies = {f"f{n}": content(n, 50_000) for n in range(3)}
     for name, body in bodies.items():
         server.add(name, body)
@@ -115,7 +115,7 @@ def test_the_directory_and_its_parents_are_made(run: Runner, server: Server) -> 
     assert "directory" in run("get", "-o", "other/f", server.url("f"), status=1).stderr
 
 
-def test_a_strangers_file_is_left_alone_unless_told(run: Runner, server: Server) -> None:
+def test_a_file_of_others_is_left_alone_unless_asked_for(run: Runner, server: Server) -> None:
     server.add("f", b"new")
     (run.directory / "f").write_bytes(b"old")
     assert "destinationConflict" in run("get", server.url("f"), status=1).stderr
@@ -157,7 +157,7 @@ def test_a_missing_service_is_named(run: Runner) -> None:
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_keeps_the_partial_and_the_same_command_goes_on(
+def test_ctrl_c_keeps_the_partial_and_the_same_command_resumes(
     run: Runner, server: Server, number: signal.Signals, status: int
 ) -> None:
     held = server.add("f", content(2, 3_000_000), hold_at=2_000_000)
@@ -181,7 +181,7 @@ def test_ctrl_c_keeps_the_partial_and_the_same_command_goes_on(
     done = run(*command)
     assert set(done.stdout.split()) == {str(run.directory / "f"), str(run.directory / "g")}
     assert f"resumed  f at {text.size(kept)}" in done.stderr
-    # The last 16 KiB that are held are compared.
+    # The last 16 KiB that were received are compared.
     assert held.ranges[1:] == [f"bytes={kept - 16_384}-{2_999_999}"]
     assert (run.directory / "f").read_bytes() == held.body
 
@@ -208,13 +208,13 @@ def test_a_download_of_another_process_that_is_removed_ends_the_command(
         started = owner.start(server.url("f"), run.directory / "f")
         asked(held)
         program = run.begin("get", server.url("f"), "-o", "f")
-        # It looks twice a second.
+        # Removals by others are noticed twice a second.
         time.sleep(2)
         assert program.poll() is None
         owner.cancel(started)
         owner.remove(started)
-        told, complaints = program.communicate(timeout=20)
-    assert (program.returncode, told) == (1, "")
+        printed, complaints = program.communicate(timeout=20)
+    assert (program.returncode, printed) == (1, "")
     assert "removed" in complaints or "canceled" in complaints
 
 
@@ -249,7 +249,7 @@ def test_list_pause_resume_cancel_by_url_and_id(run: Runner, server: Server) -> 
     assert "completed" in run("list").stdout
 
 
-def test_cancel_deletes_the_partial_and_the_next_get_begins_anew(run: Runner, server: Server) -> None:
+def test_cancel_deletes_the_partial_and_the_next_get_starts_from_zero(run: Runner, server: Server) -> None:
     held = server.add("f", content(5, 3_000_000), hold_at=2_000_000)
     program = run.begin("get", server.url("f"))
     asked(held)

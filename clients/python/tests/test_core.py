@@ -50,7 +50,7 @@ def test_a_line_over_the_limit_is_skipped_and_the_next_is_read() -> None:
     assert list(splitter.feed(b"5\nnext\n")) == [b"next"]
 
 
-def test_only_the_newest_progress_waits_and_it_comes_after_the_changes_before_it() -> None:
+def test_only_the_newest_progress_waits_and_it_follows_the_changes_before_it() -> None:
     buffer = EventBuffer(lambda: None)
     for event in (progress(1), changed(1), progress(2), progress(5, "b"), progress(3)):
         buffer.put(event)
@@ -81,10 +81,10 @@ def test_a_stream_of_one_download_ends_after_its_final_event() -> None:
         buffer.take()
 
 
-def test_waiting_events_can_be_read_after_the_end_and_then_the_error_comes() -> None:
+def test_waiting_events_can_be_read_after_the_end_and_then_the_error_is_raised() -> None:
     buffer = EventBuffer(lambda: None)
     buffer.put(changed(1))
-    buffer.end(ServiceDied("gone"))
+    buffer.end(ServiceDied("ended"))
     assert buffer.take() == changed(1)
     with pytest.raises(ServiceDied):
         buffer.take()
@@ -99,7 +99,7 @@ def test_a_repeatable_request_is_asked_again_and_any_other_fails() -> None:
     core.begin(calls.change("pause", "a"), failed)
     core.begin(calls.ping(), nobody)
     nobody.cancel()
-    core.died(lambda: ServiceDied("gone"), respawn=True)
+    core.died(lambda: ServiceDied("ended"), respawn=True)
     assert not again.done()
     assert isinstance(failed.exception(), ServiceDied)
     (line,) = core.take_repeats()
@@ -111,18 +111,18 @@ def test_without_a_respawn_everything_fails() -> None:
     core = Core("all", None, False)
     future: Future[Any] = Future()
     core.begin(calls.get("a"), future)
-    core.died(lambda: ServiceDied("gone"), respawn=True)
-    core.died(lambda: ServiceDied("gone for good"), respawn=False)
+    core.died(lambda: ServiceDied("ended"), respawn=True)
+    core.died(lambda: ServiceDied("ended for good"), respawn=False)
     assert "good" in str(future.exception())
 
 
 @pytest.mark.parametrize("status", [0, 1, 64, 65, 73, 74, 78, 143])
-def test_a_status_that_a_new_process_would_not_mend_ends_the_client(status: int) -> None:
+def test_a_status_that_a_new_process_would_not_change_ends_the_client(status: int) -> None:
     assert not Core("all", None, False).may_respawn(status, 0.0)
 
 
 @pytest.mark.parametrize("status", [-9, -11, 70])
-def test_crashes_are_mended_until_they_are_too_many(status: int) -> None:
+def test_the_service_is_started_again_until_crashes_are_too_many(status: int) -> None:
     core = Core("all", None, False)
     answers = [core.may_respawn(status, float(second)) for second in range(CRASH_LIMIT)]
     assert answers == [True] * (CRASH_LIMIT - 1) + [False]

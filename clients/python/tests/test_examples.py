@@ -221,7 +221,7 @@ class Desktop:
 
 
 def test_the_graphical_host(examples: Examples, server: Server, screen: str, tmp_path: Path) -> None:
-    """Rows tell share and which of pause, resume and cancel can be clicked."""
+    """Rows show the share, and which of pause, resume and cancel can be clicked."""
     large = server.add("large.iso", content(5, 3_000_000), hold_at=1_500_000)
     server.add("small.zip", b"small")
     python = python_with_tk()

@@ -86,7 +86,7 @@ def test_a_finished_file_is_not_taken_for_that_of_another_query(
     server.add("f?2", content(2, 1000))
     run("get", server.url("f?1"), *place)
     assert "destinationConflict" in run("get", server.url("f?2"), *place, status=1).stderr
-    # The first link finds it still, and a checksum that was compared tells that it is the one.
+    # The first link finds it still, and a checksum that was compared says that it is the one.
     run("get", server.url("f?1"), *place)
     digest = hashlib.sha256(body).hexdigest()
     run("get", server.url("f?1"), *place, "--forget")

@@ -18,10 +18,10 @@ from towline import calls, errors, models, options
 
 JSON = dict[str, Any]
 
-#: What only hosts that speak the Language Server Protocol look at.
+#: What only hosts that speak the Language Server Protocol read.
 UNREAD_MEMBERS = {"ServiceInfo.serverInfo"}
 UNREAD_SCHEMAS = {"ServerInfo", "Capabilities"}
-#: What the tests of results and of errors look at.
+#: What the tests of results and of errors check.
 OTHER_SCHEMAS = {
     *("CommandOutcome", "BulkOutcome", "WaitOutcome", "WaitCounts", "StateCounts", "Settings", "Defaults"),
     *("DefaultsInForce", "Attempt", "Hop", "ByteRange"),

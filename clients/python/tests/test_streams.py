@@ -36,7 +36,9 @@ def test_messages_that_cannot_be_written_end_nothing(run: Runner, server: Server
 
 
 @pytest.mark.parametrize("reason", [">&-", ">/dev/full", "> >(exec true)", ">&- <&-"])
-def test_a_lost_path_is_a_failure_of_a_command_that_goes_on(run: Runner, server: Server, reason: str) -> None:
+def test_a_lost_path_is_a_failure_of_a_command_that_continues(
+    run: Runner, server: Server, reason: str
+) -> None:
     server.add("f", content(1, 300_000), rate=600_000)
     server.add("g", b"g")
     done = shell(run, reason, "get", server.url("g"), server.url("f"))

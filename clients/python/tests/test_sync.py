@@ -1,4 +1,4 @@
-"""The synchronous face: what it does by its own means. The rest it shares with the asynchronous one."""
+"""The client for threads: what is its own. The rest it shares with the one for asyncio."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from towline import AsyncTowline, Changed, Progress, Respawned, Towline
 
 
 def received(client: Towline, target: towline.Started, count: int) -> None:
-    """Returns when so many bytes have come."""
+    """Returns when so many bytes were received."""
     for event in client.events(target):
         if isinstance(event, Progress) and event.received_bytes >= count:
             return
 
 
 def test_both_faces_have_the_same_methods_and_parameters() -> None:
-    def interface(face: type) -> dict[str, str]:
-        methods = inspect.getmembers(face, inspect.isfunction)
+    def interface(client: type) -> dict[str, str]:
+        methods = inspect.getmembers(client, inspect.isfunction)
         return {
             name: str(inspect.signature(m).replace(return_annotation=""))
             for name, m in methods
@@ -41,7 +41,7 @@ def test_both_faces_have_the_same_methods_and_parameters() -> None:
     assert interface(Towline) == interface(AsyncTowline)
 
 
-def test_a_file_comes_whole(binary: str, server: Server, state: Path, tmp_path: Path) -> None:
+def test_a_file_is_downloaded_whole(binary: str, server: Server, state: Path, tmp_path: Path) -> None:
     body = content(1, 300_000)
     server.add("file.bin", body)
     with Towline(binary, state_dir=state) as client:
@@ -82,7 +82,7 @@ def test_events_end_with_their_download(binary: str, server: Server, state: Path
     assert [e.download.state for e in everything if isinstance(e, Changed)][-1] == "completed"
 
 
-def test_a_killed_service_is_respawned_and_its_downloads_go_on(
+def test_a_killed_service_is_respawned_and_its_downloads_continue(
     binary: str, server: Server, state: Path, tmp_path: Path
 ) -> None:
     held = server.add("f", content(3, 3_000_000), hold_at=2_000_000)
@@ -183,7 +183,9 @@ def test_a_silent_service_is_an_error_after_a_while(fake: Fake) -> None:
         client.ping()
 
 
-def test_a_service_that_does_not_heed_the_end_is_killed(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_does_not_react_to_the_end_is_killed(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("towline.connection.EXIT_TIMEOUT", 0.3)
     with Towline(fake.binary, env=fake.env) as client:
         stopped = client.process_id
@@ -244,14 +246,14 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("face", PROGRAMS)
+@pytest.mark.parametrize("client", PROGRAMS)
 def test_ctrl_c_ends_program_and_service_in_order(
-    face: str, server: Server, state: Path, tmp_path: Path, environment: dict[str, str]
+    client: str, server: Server, state: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     held = server.add("f", content(4, 3_000_000), hold_at=2_000_000)
     arguments = [server.url("f"), str(tmp_path / "f"), str(state)]
     program = subprocess.Popen(
-        [sys.executable, "-X", "dev", "-c", textwrap.dedent(PROGRAMS[face]), *arguments],
+        [sys.executable, "-X", "dev", "-c", textwrap.dedent(PROGRAMS[client]), *arguments],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -274,7 +276,7 @@ def test_ctrl_c_ends_program_and_service_in_order(
     assert program.returncode in (130, -signal.SIGINT, 1)
     with pytest.raises(ProcessLookupError):
         os.kill(service, 0)
-    # The service ended in order: it remembers all that had come, not only what a crash would leave.
+    # The service ended in order: it kept all that was received, not only what a crash would leave.
     with Towline(environment["TOWLINE"], state_dir=state) as client:
         (download,) = client.list()
         assert download.is_interrupted
@@ -295,7 +297,7 @@ def test_a_killed_program_leaves_no_service_behind(
     program.stdout.readline()
     program.kill()
     program.wait()
-    # Its records are free as soon as it is gone.
+    # Its records are free as soon as it exits.
     with Towline(environment["TOWLINE"], state_dir=state) as client:
         (download,) = client.list()
         for _ in range(100):
@@ -310,10 +312,10 @@ def test_a_killed_program_leaves_no_service_behind(
 # Downloads that outlive their program
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
+@pytest.mark.parametrize("kind", ["sync", "async"])
 @pytest.mark.parametrize("how", ["background", "finish"])
 def test_a_background_download_outlives_its_client(
-    face: str, how: str, binary: str, server: Server, state: Path, tmp_path: Path
+    kind: str, how: str, binary: str, server: Server, state: Path, tmp_path: Path
 ) -> None:
     held = server.add("f", content(6, 300_000), hold_at=100_000)
     background, on_host_exit = (True, None) if how == "background" else (False, "finish")
@@ -322,7 +324,7 @@ def test_a_background_download_outlives_its_client(
         async with AsyncTowline(binary, state_dir=state, on_host_exit=on_host_exit) as client:  # type: ignore[arg-type]
             await client.start(server.url("f"), tmp_path / "f", background=background)
 
-    if face == "async":
+    if kind == "async":
         asyncio.run(leave())
     else:
         with Towline(binary, state_dir=state, on_host_exit=on_host_exit) as client:  # type: ignore[arg-type]
