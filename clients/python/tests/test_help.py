@@ -73,15 +73,6 @@ def test_help_shows_the_options_with_their_meaning(function: Any, kind: Any) -> 
     assert "**" not in str(inspect.signature(function))
 
 
-def test_both_clients_have_the_same_methods_with_the_same_parameters() -> None:
-    for name in dir(towline.Towline):
-        method = getattr(towline.Towline, name)
-        if not name.startswith("_") and callable(method):
-            ours = inspect.signature(method).parameters
-            theirs = inspect.signature(getattr(towline.AsyncTowline, name)).parameters
-            assert list(ours) == list(theirs), name
-
-
 def test_spans_of_time_are_seconds() -> None:
     names = [
         *(name for made in PUBLIC if isinstance(made, type) for name in typing.get_type_hints(made)),

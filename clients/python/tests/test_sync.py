@@ -29,7 +29,7 @@ def received(client: Towline, target: towline.Started, count: int) -> None:
             return
 
 
-def test_both_faces_have_the_same_methods_and_parameters() -> None:
+def test_both_clients_have_the_same_methods_and_parameters() -> None:
     def interface(client: type) -> dict[str, str]:
         methods = inspect.getmembers(client, inspect.isfunction)
         return {
@@ -246,14 +246,14 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("client", PROGRAMS)
+@pytest.mark.parametrize("kind", PROGRAMS)
 def test_ctrl_c_ends_program_and_service_in_order(
-    client: str, server: Server, state: Path, tmp_path: Path, environment: dict[str, str]
+    kind: str, server: Server, state: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     held = server.add("f", content(4, 3_000_000), hold_at=2_000_000)
     arguments = [server.url("f"), str(tmp_path / "f"), str(state)]
     program = subprocess.Popen(
-        [sys.executable, "-X", "dev", "-c", textwrap.dedent(PROGRAMS[client]), *arguments],
+        [sys.executable, "-X", "dev", "-c", textwrap.dedent(PROGRAMS[kind]), *arguments],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
