@@ -221,6 +221,8 @@ def test_what_cannot_be_a_destination_is_said_plainly(fetch: Fetch, server: Serv
 def test_an_unknown_option_is_named(fetch: Fetch, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="connect_timeout_ms"):
         fetch("http://h/f", tmp_path / "f", connect_timeout_ms=1)
+    with pytest.raises(ValueError, match="pause, cancel, continue"):
+        fetch("http://h/f", tmp_path / "f", on_cancel="stop")
     with pytest.raises(ValueError, match="not a number of seconds: inf"):
         fetch("http://h/f", tmp_path / "f", connect_timeout=float("inf"))
 

@@ -14,7 +14,7 @@ from .calls import Target, Until
 from .compat import Self, Unpack
 from .core import EndOfEvents
 from .errors import DownloadNotFound, TowlineError
-from .fetching import Deadline, ProgressCallback, is_stopped
+from .fetching import Deadline, ProgressCallback, check_on_cancel, is_stopped
 from .models import (
     BulkOutcome,
     Download,
@@ -122,6 +122,7 @@ class AsyncTowline(AsyncConnection):
             "cancel" (what was received is deleted) or "continue" (until the client is closed)
         forget: remove the record, not the file, when it is finished, so that records do not pile up
         """
+        check_on_cancel(on_cancel)
         deadline = Deadline(timeout)
         if progress is not None:
             options = {"events": "all", **options}

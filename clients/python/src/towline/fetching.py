@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import time
+import typing
 from typing import Callable, Optional
 
 from .models import Download, Progress
+from .options import OnCancel
 
 ProgressCallback = Callable[[Progress], object]
+
+
+def check_on_cancel(on_cancel: OnCancel) -> None:
+    """A mistyped word would only be noticed when it is too late."""
+    if on_cancel not in typing.get_args(OnCancel):
+        raise ValueError(f"on_cancel is one of {', '.join(typing.get_args(OnCancel))}, and not {on_cancel!r}")
 
 
 class Deadline:
