@@ -87,10 +87,7 @@ extension DownloadEngine {
     private func submitNow<Answer>(
         _ request: StoreRequest<Answer>, then handler: @escaping (Result<Answer, StoreError>) -> Void
     ) -> UInt64 {
-        lastStoreTicket += 1
-        storeHandlers[lastStoreTicket] = { handler(request.result($0)) }
-        store.submit(request.operation, ticket: lastStoreTicket)
-        return lastStoreTicket
+        jobs.submit(request, then: handler)
     }
 
     /// Submits all changed records to the store; the queued answers and events wait for that commit.
@@ -106,7 +103,7 @@ extension DownloadEngine {
                 for body in afterSave { body(isSaved) }
             }
         }
-        outbox.seal(ticket: lastStoreTicket)
+        outbox.seal(ticket: jobs.lastStoreTicket)
     }
 
     private func saveEnded(_ download: Download, _ outcome: Result<SaveAnswer, StoreError>) -> Bool {
@@ -165,13 +162,13 @@ extension DownloadEngine {
     }
 
     func takeStoreResults() {
-        for result in store.results.takeAll() {
-            completedStoreTicket = max(completedStoreTicket, result.ticket)
-            if case .failed(let error) = result.outcome, error.isFilesGone, !isStateGoneTold {
+        for result in jobs.takeStoreResults() {
+            let answer = jobs.answer(result)
+            if let error = answer.stateGone, !isStateGoneTold {
                 isStateGoneTold = true
                 note(.error, error.message, nil)
             }
-            storeHandlers.removeValue(forKey: result.ticket)?(result.outcome)
+            answer.run()
             // What waited for this commit must report its revision, not that of the next commit.
             drainOutbox()
         }
@@ -179,7 +176,7 @@ extension DownloadEngine {
 
     /// Sends what is durable now, in order.
     func drainOutbox() {
-        while let entry = outbox.popReady(completedTicket: completedStoreTicket) {
+        while let entry = outbox.popReady(completedTicket: jobs.completedStoreTicket) {
             switch entry {
             case .reply(let reply): reply()
             case .event(let told): letGo(told, isUpdate: false)
@@ -212,7 +209,7 @@ extension DownloadEngine {
     /// As long as the store does not have the end, it stays in memory.
     func evict(_ download: Download) {
         guard download.record.state.isFinal, !download.isDirty, !download.isUnsaved,
-            download.lastSaveTicket <= completedStoreTicket
+            download.lastSaveTicket <= jobs.completedStoreTicket
         else { return }
         // Somebody may wait for this one's descriptor; no other news may end the sleep.
         if queue.isHeldBack { isAdmissionCut = true }

@@ -15,19 +15,14 @@ extension DownloadEngine {
         volume: VolumeID? = nil,
         then handler: @escaping (Result<Answer, FileError>) -> Void = { _ in }
     ) {
-        lastFileTicket += 1
-        fileHandlers[lastFileTicket] = { handler(request.result($0)) }
-        files.submit(request.job, ticket: lastFileTicket, volume: volume)
+        jobs.submit(request, volume: volume, then: handler)
     }
 
     /// - Parameter waitMilliseconds: how long to wait for the first result; only used at the end, never in the loop.
     func takeFileResults(waitMilliseconds: Int32 = 0) {
-        let results =
-            waitMilliseconds > 0
-            ? fileResults.waitAndTakeAll(timeoutMilliseconds: waitMilliseconds) ?? [] : fileResults.takeAll()
-        for result in results {
-            if let buffer = result.buffer { buffers.give(buffer) }
-            fileHandlers.removeValue(forKey: result.ticket)?(result.outcome)
+        for answer in jobs.takeFileAnswers(waitMilliseconds: waitMilliseconds) {
+            if let buffer = answer.buffer { buffers.give(buffer) }
+            answer.run()
         }
     }
 

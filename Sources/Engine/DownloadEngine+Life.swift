@@ -91,9 +91,8 @@ extension DownloadEngine {
 
     /// Runs a body when all partials to be deleted are deleted, or when that takes too long.
     private func whenDiscarded(_ body: @escaping () -> Void) {
-        guard discardsPending > 0 else { return body() }
         let once = OneCall<Void> { body() }
-        onDiscarded.append { once(()) }
+        guard discards.whenAllEnded({ once(()) }) else { return once(()) }
         timers.add(.run { once(()) }, due: now + Self.suspendLimitNanoseconds)
     }
 }

@@ -81,7 +81,7 @@ extension DownloadEngine {
         switch outcome {
         case .success(.deleted(let revision)):
             self.revision = max(self.revision, revision)
-            discards.remove(id)
+            discards.keep(id)
             body(.success(revision))
         case .success(.notFound): body(.failure(.downloadNotFound(id: id)))
         case .success(.notFinal(let loaded)):

@@ -117,7 +117,7 @@ extension DownloadEngine {
             userInfo: userInfo,
             usesEnvironmentProxy: usesEnvironmentProxies,
             connectTimeoutMilliseconds: download.options.connectTimeoutMilliseconds,
-            maxIdleSeconds: maxIdleSeconds(),
+            maxIdleSeconds: network.maxIdleSeconds(now: now),
             receiveBufferByteCount: receiveBufferByteCount(),
             codingEvidence: codingEvidence(download, url, hopCount: hopCount),
             tag: tag

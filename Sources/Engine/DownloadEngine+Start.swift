@@ -213,7 +213,7 @@ extension DownloadEngine {
         if record.partialPath == nil { record.partialPath = record.path.map { $0 + FileName.partialSuffix } }
         let download = Download(record: record, source: try? URLParser.parse(record.url))
         download.mayHaveOrphan = record.partial == nil
-        discards.remove(record.id)
+        discards.keep(record.id)
         download.partial.durable = record.durable
         download.partial.claimed = claimedRanges(record)
         download.startByteCount = download.partial.claimed.byteCount

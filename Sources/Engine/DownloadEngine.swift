@@ -36,8 +36,7 @@ package actor DownloadEngine: LoopOwner {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let store: Store
-    let files: FileWorkers
-    let fileResults: Mailbox<FileResult>
+    var jobs: Jobs
     let session: MultiSession
     let bootID: String
     let fileModeMask: UInt32
@@ -66,14 +65,10 @@ package actor DownloadEngine: LoopOwner {
     var buffers = BufferPool()
     /// Downloads whose transfer needs a buffer and got none.
     var starving: [Download] = []
-    /// Number of partials of canceled downloads that are being deleted.
-    var discardsPending = 0
-    /// The ids of downloads that are released when their partials are deleted.
-    var discards: Set<String> = []
+    var discards = Discards()
     var hasLookedForDiscards = false
     /// Directories on disks that do not answer: requests do not wait for them again.
     var hungDirectories: Set<String> = []
-    var onDiscarded: [() -> Void] = []
     /// What happened to the latest final downloads.
     var endedTrails = EndedTrails()
     var brokenIfRangeOrigins: Set<ParsedURL.Origin> = []
@@ -82,16 +77,7 @@ package actor DownloadEngine: LoopOwner {
     var closing: [FileIdentity: [() -> Void]] = [:]
     /// Volumes that were found full.
     var fullVolumes: [VolumeID: FullVolume] = [:]
-    /// Downloads that wait for the network, by id; some may already have continued.
-    var offline: [String: OfflineWait] = [:]
-    /// Exists while any download waits, if the system supports it.
-    var networkWatch: NetworkWatch?
-    var isNetworkLookDue = false
-    /// When the network last returned: older connections may be dead. In monotonic nanoseconds.
-    var networkReturnedAt: Int64?
-    /// How long the system was suspended in total at the last check, and when that was.
-    var knownSuspendedNanoseconds = suspendedNanoseconds()
-    var suspensionLookedAt = monotonicNanoseconds()
+    var network = NetworkRoom()
     /// Downloads were left in the queue for the next turn, so that this one ends.
     var isAdmissionCut = false
 
@@ -109,11 +95,6 @@ package actor DownloadEngine: LoopOwner {
     var unsaved: [Download] = []
     /// The loss of the state files was logged.
     var isStateGoneTold = false
-    var lastStoreTicket: UInt64 = 0
-    var completedStoreTicket: UInt64 = 0
-    var storeHandlers: [UInt64: (StoreOutcome) -> Void] = [:]
-    var lastFileTicket: UInt64 = 0
-    var fileHandlers: [UInt64: (FileOutcome) -> Void] = [:]
     /// The revision of the last commit.
     package internal(set) var revision: Int64 = 0
 
@@ -132,12 +113,10 @@ package actor DownloadEngine: LoopOwner {
         usesEnvironmentProxies: Bool = false,
         log: @escaping @Sendable (EngineLogLine) -> Void = { _ in }
     ) throws(EngineStartError) {
-        let files: FileWorkers
-        let fileResults: Mailbox<FileResult>
+        let jobs: Jobs
         let session: MultiSession
         do throws(Errno) {
-            fileResults = try Mailbox(onFirst: { loop.wake() })
-            files = try FileWorkers(results: fileResults, scope: store.scope)
+            jobs = try Jobs(store: store, onAnswer: { loop.wake() })
         } catch {
             throw EngineStartError(message: "cannot start the file workers: \(error.message)")
         }
@@ -150,8 +129,7 @@ package actor DownloadEngine: LoopOwner {
         self.store = store
         self.log = log
         self.client = client
-        self.files = files
-        self.fileResults = fileResults
+        self.jobs = jobs
         self.session = session
         bootID = Platform.bootID()
         fileModeMask = Platform.fileModeMask()
@@ -183,7 +161,7 @@ package actor DownloadEngine: LoopOwner {
     }
 
     package func wait(wakeUp: Int32, timeoutMilliseconds: Int32) {
-        session.poll(wakeUp: wakeUp, other: networkWatch?.raw ?? -1, timeoutMilliseconds: timeoutMilliseconds)
+        session.poll(wakeUp: wakeUp, other: network.descriptor, timeoutMilliseconds: timeoutMilliseconds)
     }
 
     package func close() {

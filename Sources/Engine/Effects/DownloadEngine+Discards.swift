@@ -17,8 +17,7 @@ extension DownloadEngine {
         download.record.durable = ByteRangeSet()
         download.record.written = nil
         download.isDiscarding = true
-        discards.insert(download.id)
-        discardsPending += 1
+        discards.begin(download.id)
         markDirty(download) { [self] isSaved in saved(download, isSaved, path, identity) }
     }
 
@@ -36,12 +35,9 @@ extension DownloadEngine {
 
     private func discardEnded(_ id: String, isCanceled: Bool) {
         // Unless the id belongs to another download now, or this one was resumed.
-        if discards.remove(id) != nil, isCanceled { submit(.release(id: id)) { _ in } }
-        discardsPending -= 1
-        guard discardsPending == 0 else { return }
-        let waiting = onDiscarded
-        onDiscarded = []
-        for body in waiting { body() }
+        let (mayRelease, bodies) = discards.end(id)
+        if mayRelease, isCanceled { submit(.release(id: id)) { _ in } }
+        for body in bodies { body() }
     }
 
     /// Completes the deletions that dead processes did not complete, for final downloads.
@@ -50,8 +46,7 @@ extension DownloadEngine {
         adoptAll(filter) { [self] adoption in
             guard case .page(let loaded) = adoption else { return }
             for item in loaded {
-                discards.insert(item.record.id)
-                discardsPending += 1
+                discards.begin(item.record.id)
                 finishDiscard(of: item.record)
             }
         }
