@@ -104,6 +104,15 @@ def test_it_reads_every_page_and_what_other_processes_change(copy: Copy, server:
     assert copy.shown() == copy.truth()
 
 
+def test_it_lists_all_if_its_revision_is_of_another_database(copy: Copy, server: ScriptedServer) -> None:
+    copy.other.call("start", id="d", url=server.url("/f"), path="f", startPaused=True)
+    copy.mirror.downloads["old"] = {"id": "old", "state": "paused", "reason": "user", "revision": 1}
+    copy.mirror.revision, copy.mirror.is_behind = 999_999, True
+    copy.mirror.follow()
+    assert list(copy.shown()) == ["d"]
+    assert copy.shown() == copy.truth()
+
+
 def test_it_is_right_after_the_service_was_killed(copy: Copy, server: ScriptedServer) -> None:
     gate = threading.Event()
     server.add("/f", DATA, default=Behaviour(hold_after=HELD, gate=gate))
