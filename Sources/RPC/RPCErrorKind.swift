@@ -66,12 +66,12 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
     /// The meaning, in one line.
     package var meaning: String {
         switch self {
-        case .parseError: "The message is not JSON, or breaks a rule for JSON here, such as distinct keys."
+        case .parseError: "The message is not JSON, or an object in it has a key twice."
         case .invalidRequest: "The message is JSON, but not a JSON-RPC 2.0 request."
         case .messageTooLarge: "The message is longer than \(FrameLimits.messageByteCount) bytes; it was skipped."
         case .methodNotFound: "There is no such method."
         case .invalidParams: "A parameter is missing, unknown, of the wrong type or out of range."
-        case .internalError: "The service has a bug, or met a condition that it does not know."
+        case .internalError: "The service has a bug, or met an unexpected condition."
         case .requestCancelled: "The client cancelled the request with $/cancelRequest."
         case .downloadNotFound: "There is no download with this id."
         case .invalidState: "The download's state does not allow this."

@@ -13,7 +13,7 @@ import pytest
 from fixtures import Launcher
 from scripted_server import Behaviour, ScriptedServer, content
 from support import MIB, NO_RETRY, Held, fetch, finish, line, poll, quickest
-from towline_client import Towline
+from towline_client import JSON, RPCError, Towline
 
 PROMPT = 3.0
 
@@ -268,7 +268,17 @@ def test_a_process_without_host_yields_to_another(
     download_id = held.started(process, work / "f")["id"]
     process.close_stdin()
     other = launch()
-    result = other.call(command, id=download_id, timeout=10)
+
+    def asked() -> JSON | None:
+        try:
+            return other.call(command, id=download_id, timeout=10)
+        except RPCError as error:
+            # The owner has not noticed the end of its input yet.
+            if error.kind != "lockedElsewhere" or error.data["yields"]:
+                raise
+            return None
+
+    result = poll(asked, what="a download that is handed over")
     expected = {"pause": ("paused",), "resume": ("queued", "active"), "cancel": ("canceled",)}[command]
     assert result["download"]["state"] in expected
     if command == "resume":

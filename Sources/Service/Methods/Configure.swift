@@ -14,7 +14,7 @@ extension MethodDescription {
                 initialValue: .integer(Int64(EngineSettings().maxActive))
             ),
             Member(
-                "maxActivePerHost", .integer(1...10_000), "The same, for one server.",
+                "maxActivePerHost", .integer(1...10_000), "Downloads of one server that are active at the same time.",
                 initialValue: .integer(Int64(EngineSettings().maxActivePerHost))
             ),
             Member(

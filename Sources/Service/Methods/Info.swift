@@ -26,7 +26,7 @@ extension MethodDescription {
 
     static let discover = MethodDescription(
         name: "rpc.discover",
-        summary: "Returns this document.",
+        summary: "Returns the OpenRPC document.",
         kind: .read,
         resultName: "document",
         result: .component(Component("OpenRpcDocument", "This document.", .object([], isClosed: false))),

@@ -50,7 +50,7 @@ extension MethodDescription {
             Member("background", .boolean, "Continue when the host exits.", defaultValue: false),
             Member(
                 "events", Parameter.eventSelection,
-                "Which events to send for this download; if left out as in initialize, else all."),
+                "Which events to send for this download; if left out, as in initialize, else all."),
             Member(
                 "metadata", .anyObject(maxByteCount: Limits.metadataByteCount),
                 "The client's own object, stored with the download."),

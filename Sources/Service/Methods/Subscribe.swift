@@ -19,7 +19,7 @@ extension MethodDescription {
                 "ids", Parameter.ids, "Downloads, also of other processes; if left out, all of this process."),
             Member(
                 "progressIntervalMs", Parameter.progressIntervalMs,
-                "Shortest time between two progress events of a download; if left out as in initialize or configure.",
+                "Shortest time between two progress events of a download; if left out, that of initialize or configure.",
                 initialValue: .integer(Parameter.progressIntervalMilliseconds)),
         ],
         isAnswerSmall: true,

@@ -209,8 +209,10 @@ enum Components {
                 .always("wastedBytes", .count, "Received but not used."),
                 .always("attempts", .array(of: attempt, counts: 0...1_000), "Requests, newest last."),
                 .always("hops", .array(of: hop, counts: 0...1_000), "Responses, redirects included, newest last."),
-                .always("durableRanges", .array(of: range, counts: 0...100_000), "Survive a power cut."),
-                .always("writtenRanges", .array(of: range, counts: 0...100_000), "Survive a kill of the process."),
+                .always("durableRanges", .array(of: range, counts: 0...100_000), "Ranges that survive a power cut."),
+                .always(
+                    "writtenRanges", .array(of: range, counts: 0...100_000),
+                    "Ranges that survive a kill of the process."),
             ],
             isClosed: false
         )

@@ -70,7 +70,7 @@ enum Results {
         .object(
             [
                 .always("maxActive", .count, "Downloads that are active at the same time."),
-                .always("maxActivePerHost", .count, "The same, for one server."),
+                .always("maxActivePerHost", .count, "Active downloads of one server."),
                 .always("progressIntervalMs", .count, "Shortest time between two progress events of a download."),
                 .always("defaults", .component(defaultsInForce), "Defaults for parameters that start leaves out."),
             ],
