@@ -66,7 +66,9 @@ def test_aliases_resolve_in_every_module() -> None:
     ],
 )
 def test_help_shows_the_options_with_their_meaning(function: Any, kind: Any) -> None:
-    text = pydoc.plain(pydoc.render_doc(function))
+    shown = pydoc.plain(pydoc.render_doc(function))
+    text = " ".join(shown.split())
+    assert max(map(len, shown.splitlines()[3:])) <= 110
     for name, member in typing.get_type_hints(kind, include_extras=True).items():
         assert f"{name}: {member.__metadata__[0]}" in text
         assert name in inspect.signature(function).parameters

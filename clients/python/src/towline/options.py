@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import textwrap
 import typing
 from collections.abc import Mapping
 from typing import Annotated, Any, Callable, Literal, Optional, TypedDict, TypeVar, Union
@@ -129,7 +130,12 @@ def documented(kind: Any) -> Callable[[F], F]:
             for name, member in members.items()
             if name not in signature.parameters
         ]
-        text = "\n".join(f"    {name}: {member.__metadata__[0]}" for name, member in members.items())
+        text = "\n".join(
+            textwrap.fill(
+                f"{name}: {member.__metadata__[0]}", 100, initial_indent=" " * 4, subsequent_indent=" " * 8
+            )
+            for name, member in members.items()
+        )
         function.__signature__ = signature.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
         function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n{text}\n"
         return function
