@@ -12,7 +12,8 @@ import pytest
 from towline import calls
 from towline.core import CRASH_LIMIT, CRASH_WINDOW, Core, EndOfEvents, EventBuffer, LineSplitter
 from towline.errors import ServiceDied
-from towline.models import Changed, Download, EventsLost, Progress
+from towline.events import Changed, EventsLost, Progress
+from towline.models import Download
 
 
 def download(state: str = "active", revision: int = 1) -> Download:

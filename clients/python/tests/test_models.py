@@ -14,7 +14,7 @@ from typing import Any, Optional, Union
 import pytest
 
 import towline
-from towline import calls, errors, models, options
+from towline import calls, errors, events, models, options, wire
 
 JSON = dict[str, Any]
 
@@ -45,7 +45,7 @@ def openrpc(binary: str) -> JSON:
     return typing.cast(JSON, json.loads(printed.stdout))
 
 
-SCHEMAS: Mapping[str, type[models.Model]] = {
+SCHEMAS: Mapping[str, type[wire.Model]] = {
     "Checksum": models.Checksum,
     "Download": models.Download,
     "Inspection": models.Inspection,
@@ -56,7 +56,7 @@ SCHEMAS: Mapping[str, type[models.Model]] = {
     "TransferError": models.DownloadError,
     "TransferOrigin": models.Transfer,
 }
-RESULTS: Mapping[str, list[type[models.Model]]] = {
+RESULTS: Mapping[str, list[type[wire.Model]]] = {
     "start": [models.Started],
     "pause": [models.Outcome, models.BulkOutcome],
     "resume": [models.Outcome, models.BulkOutcome],
@@ -76,10 +76,10 @@ def resolve(document: JSON, schema: JSON) -> JSON:
     return schema
 
 
-def hints(model: type[models.Model]) -> dict[str, Any]:
+def hints(model: type[wire.Model]) -> dict[str, Any]:
     """Wire name → type."""
     found = typing.get_type_hints(model)
-    return {models._wire_name_of(f, found[f.name]): found[f.name] for f in dataclasses.fields(model)}
+    return {wire.wire_name_of(f, found[f.name]): found[f.name] for f in dataclasses.fields(model)}
 
 
 def mismatches(document: JSON, hint: Any, schema: JSON, where: str) -> Iterator[str]:
@@ -99,7 +99,7 @@ def mismatches(document: JSON, hint: Any, schema: JSON, where: str) -> Iterator[
 def mismatch(document: JSON, hint: Any, schema: JSON, where: str) -> Iterator[str]:
     kind, origin = schema.get("type"), typing.get_origin(hint)
     kinds = [k for k in (kind if isinstance(kind, list) else [kind]) if k != "null"]
-    if isinstance(hint, type) and issubclass(hint, models.Model):
+    if isinstance(hint, type) and issubclass(hint, wire.Model):
         yield from object_mismatches(document, hint, schema, where)
     elif origin is tuple:
         if kinds != ["array"]:
@@ -116,7 +116,7 @@ def mismatch(document: JSON, hint: Any, schema: JSON, where: str) -> Iterator[st
             yield f"{where} is {kinds}, not {hint}"
 
 
-def object_mismatches(document: JSON, model: type[models.Model], schema: JSON, where: str) -> Iterator[str]:
+def object_mismatches(document: JSON, model: type[wire.Model], schema: JSON, where: str) -> Iterator[str]:
     ours, theirs = hints(model), schema["properties"]
     needed = set(schema.get("required", ()))
     for name in set(ours) ^ set(theirs):
@@ -149,14 +149,14 @@ def test_results_are_read_by_models_of_the_same_members(openrpc: JSON, method: s
         assert list(object_mismatches(openrpc, model, shape, model.__name__)) == []
 
 
-@pytest.mark.parametrize("event", models.EVENTS)
+@pytest.mark.parametrize("event", events.EVENTS)
 def test_events_have_the_members_that_the_service_announces(openrpc: JSON, event: str) -> None:
     notification = next(n for n in openrpc["x-notifications"] if n["name"] == event)
     schema = {
         "properties": {p["name"]: p["schema"] for p in notification["params"]},
         "required": [p["name"] for p in notification["params"] if p.get("required")],
     }
-    assert list(object_mismatches(openrpc, models.EVENTS[event], schema, event)) == []
+    assert list(object_mismatches(openrpc, events.EVENTS[event], schema, event)) == []
 
 
 def described(openrpc: JSON, method: str) -> JSON:
@@ -169,7 +169,7 @@ def sent(call: calls.Call[Any]) -> set[str]:
 
 def wire_options(kind: Any) -> set[str]:
     hints = typing.get_type_hints(kind)
-    return {models.wire_name(n) + ("Ms" if models.is_seconds(hint) else "") for n, hint in hints.items()}
+    return {wire.wire_name(n) + ("Ms" if wire.is_seconds(hint) else "") for n, hint in hints.items()}
 
 
 def every_param() -> Mapping[str, set[str]]:

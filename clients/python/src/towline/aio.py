@@ -14,16 +14,15 @@ from .calls import Target, Until
 from .compat import Self, Unpack
 from .core import EndOfEvents
 from .errors import DownloadNotFound, TowlineError
+from .events import Event, Progress
 from .fetching import Deadline, ProgressCallback, check_on_cancel, is_stopped
 from .models import (
     BulkOutcome,
     Download,
-    Event,
     FinishedDownload,
     Inspection,
     Outcome,
     Page,
-    Progress,
     ServiceInfo,
     Settings,
     Started,

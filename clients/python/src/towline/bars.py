@@ -24,7 +24,8 @@ except ImportError as error:
     raise ImportError("towline.bars needs rich: pip install 'towline[cli]'") from error
 
 from .compat import Self
-from .models import Download, Progress
+from .events import Progress
+from .models import Download
 from .text import duration, name_of, plain, size
 
 #: Columns of the terminal from which on each part is shown.

@@ -26,10 +26,9 @@ from .models import (
     State,
     StateCounts,
     Subscription,
-    milliseconds,
-    to_wire,
 )
 from .options import ConfigureOptions, EventNames, StartOptions, UpdateOptions, to_params
+from .wire import milliseconds, to_wire
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

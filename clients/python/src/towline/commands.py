@@ -13,8 +13,9 @@ from .binary import find_binary
 from .compat import Self
 from .display import Lines, display
 from .errors import RPCError, TowlineError
+from .events import Changed, EventsLost, Progress, Removed
 from .kept import Wanted, bare, begin, forget, records_of, replace_failed
-from .models import Changed, Download, EventsLost, Outcome, Progress, Removed, State, without_userinfo
+from .models import Download, Outcome, State, without_userinfo
 from .options import StartOptions
 from .streams import complain
 from .sync import Events, Towline

@@ -17,7 +17,8 @@ from weakref import WeakSet
 from . import calls
 from .calls import Call
 from .errors import ProtocolError, RPCError, ServiceDied, TowlineError
-from .models import EVENTS, Changed, Download, Event, EventsLost, Progress, Removed, Respawned, Subscription
+from .events import EVENTS, Changed, Event, EventsLost, Progress, Removed, Respawned
+from .models import Download, Subscription
 from .options import EventNames
 
 #: How many `changed` events wait for a program that does not read them; then they become one EventsLost.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Optional
 
 from . import streams
 from .compat import Self
-from .models import Download, Progress
+from .events import Progress
+from .models import Download
 from .text import name_of, plain, size
 
 if TYPE_CHECKING:

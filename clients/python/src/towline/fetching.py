@@ -6,7 +6,8 @@ import time
 import typing
 from typing import Callable, Optional
 
-from .models import Download, Progress
+from .events import Progress
+from .models import Download
 from .options import OnCancel
 
 ProgressCallback = Callable[[Progress], object]

@@ -13,7 +13,8 @@ import typing
 from collections.abc import Mapping
 from typing import Annotated, Any, Callable, Literal, Optional, TypedDict, TypeVar, Union
 
-from .models import Checksum, RetryOptions, is_seconds, milliseconds, to_wire, wire_name
+from .models import Checksum, RetryOptions
+from .wire import is_seconds, milliseconds, to_wire, wire_name
 
 EventNames = Literal["none", "changed", "all"]
 IfExists = Literal["error", "overwrite", "rename", "skip"]
