@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
@@ -194,6 +195,32 @@ def test_what_another_process_downloads_is_waited_for_and_taken_over(
     assert owner.list_page().downloads[0].state == "active", "not ours to pause"
     assert fetch(server.url("f"), tmp_path / "f", progress=leave).path.read_bytes() == held.body
     owner.close()
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_crash_of_the_service_does_not_end_the_call(
+    kind: str, binary: str, server: Server, held: Resource, state: Path, tmp_path: Path
+) -> None:
+    killed: list[int] = []
+
+    def kill(client: Towline | AsyncTowline, event: Progress) -> None:
+        if not killed and event.received_bytes > 1_000_000 and client.process_id is not None:
+            killed.append(client.process_id)
+            os.kill(client.process_id, signal.SIGKILL)
+            held.release()
+
+    async def in_task() -> FinishedDownload:
+        async with AsyncTowline(binary, state_dir=state, progress_interval=0.05) as client:
+            return await client.fetch(server.url("f"), tmp_path / "f", progress=partial(kill, client))
+
+    if kind == "async":
+        finished = asyncio.run(in_task())
+    else:
+        with Towline(binary, state_dir=state, progress_interval=0.05) as client:
+            finished = client.fetch(server.url("f"), tmp_path / "f", progress=partial(kill, client))
+    assert killed
+    assert finished.path.read_bytes() == held.body
+    assert held.ranges[-1] is not None, "it started from zero"
 
 
 def test_forget_removes_the_record_and_not_the_file(
