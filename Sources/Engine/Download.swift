@@ -105,6 +105,9 @@ final class Download {
     var isEndTold = false
     /// Called when the next save has ended; with false if it failed.
     var afterSave: [(Bool) -> Void] = []
+    /// Events about it that wait for their commit: until they are sent it has no progress to report, so that none comes
+    /// before the answer to the request that caused it.
+    var pendingEventCount = 0
     /// The ticket of the last save submitted to the store.
     var lastSaveTicket: UInt64 = 0
 

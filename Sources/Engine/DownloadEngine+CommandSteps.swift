@@ -165,6 +165,6 @@ extension DownloadEngine {
         let snapshot = snapshot(of: download)
         run.snapshot = snapshot
         run.changed.append(download)
-        run.afterAnswer.append { [self] in outbox.append(.event(snapshot)) }
+        run.afterAnswer.append { [self] in announce(snapshot, of: download) }
     }
 }

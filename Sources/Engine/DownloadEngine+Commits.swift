@@ -67,7 +67,15 @@ extension DownloadEngine {
 
     /// Queues an event with the current state of the download.
     func tell(_ download: Download) {
-        outbox.append(.event(snapshot(of: download)))
+        announce(snapshot(of: download), of: download)
+    }
+
+    /// Queues an event with what it says.
+    ///
+    /// - Parameter isUpdate: other members than state, reason and phase have changed.
+    func announce(_ snapshot: DownloadSnapshot, of download: Download, isUpdate: Bool = false) {
+        download.pendingEventCount += 1
+        outbox.append(isUpdate ? .update(snapshot) : .event(snapshot))
     }
 
     /// Queues an answer behind all earlier answers and events.
@@ -189,6 +197,7 @@ extension DownloadEngine {
     private func letGo(_ snapshot: DownloadSnapshot, isUpdate: Bool) {
         var told = snapshot
         if let held = downloads[told.id] {
+            held.pendingEventCount = max(0, held.pendingEventCount - 1)
             told.revision = held.record.revision
             held.tell(&told)
             if told.state == .completed, held.endSaveFailureCount > 0 {

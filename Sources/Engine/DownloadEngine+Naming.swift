@@ -77,7 +77,7 @@ extension DownloadEngine {
                 download.record.path = path
                 download.record.partialPath = path + FileName.partialSuffix
                 markDirty(download)
-                outbox.append(.update(snapshot(of: download)))
+                announce(snapshot(of: download), of: download, isUpdate: true)
                 if isTaken, download.record.ifExists == .skip { return lookFirst(download) }
                 // Bytes may have been received meanwhile, or a pause.
                 pumpPartial(download)

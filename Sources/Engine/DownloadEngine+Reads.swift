@@ -134,11 +134,20 @@ extension DownloadEngine {
     /// The ids of all downloads in memory.
     package var heldIDs: [String] { Array(downloads.keys) }
 
-    /// The ids of downloads whose byte counts or speed changed since the last call.
+    /// A download as its progress may be reported; nil for one that is not active, or about which an event is pending.
+    package func progress(of id: String) -> DownloadSnapshot? {
+        guard let download = downloads[id], download.pendingEventCount == 0, download.record.state == .active else {
+            return nil
+        }
+        return durableSnapshot(of: download, isTold: false)
+    }
+
+    /// The ids of downloads whose byte counts or speed changed since the last call, and that may be reported now.
     package func takeAdvancedIDs() -> [String] {
         // A download that has stopped was reported by its event, and has no progress any more.
-        let ids = advancedIDs.filter { downloads[$0]?.record.state == .active }
-        advancedIDs.removeAll(keepingCapacity: true)
+        let active = advancedIDs.filter { downloads[$0]?.record.state == .active }
+        let ids = active.filter { downloads[$0]?.pendingEventCount == 0 }
+        advancedIDs = active.subtracting(ids)
         return Array(ids)
     }
 

@@ -159,7 +159,7 @@ extension DownloadEngine {
             }
             reply(.success(asCommitted(snapshot)))
         }
-        outbox.append(.update(snapshot))
+        announce(snapshot, of: download, isUpdate: true)
     }
 }
 

@@ -264,3 +264,34 @@ def test_events_that_found_no_room_are_told_as_lost(launch: Launcher, server: Sc
     assert lost["session"] == host.call("info")["session"]
     assert lost["fromSeq"] <= lost["toSeq"]
     assert host.call("list", states=["completed"], limit=1)["downloads"]
+
+
+def test_no_event_comes_before_the_answer_to_the_request_that_caused_it(
+    launch: Launcher, server: ScriptedServer, slow_commits: Path, work: Path
+) -> None:
+    """With a subscription to all downloads, and commits that take long while bytes arrive."""
+    slow = {"SLOW_COMMITS_PATH": "towline.db", "SLOW_COMMITS_MS": "150", "SLOW_COMMITS_SEED": "3"}
+    host = launch(env={"LD_PRELOAD": str(slow_commits), **slow})
+    host.call("subscribe", progressIntervalMs=50)
+    count = 12
+    for number in range(count):
+        server.add(f"/{number}", content(number, 200_000), default=Behaviour(rate=250_000))
+        params = {"id": f"d{number}", "url": server.url(f"/{number}"), "path": str(work / str(number))}
+        host.send("start", {**params, "events": "none"})
+    for number in range(count):
+        host.send("pause", {"id": f"d{number}"})
+        host.send("resume", {"id": f"d{number}"})
+    host.answer(host.send("wait", {"all": True}), 30)
+    answered: dict[str, int] = {}
+    for message in host.messages:
+        if "method" not in message:
+            if "download" in message.get("result", {}):
+                name = message["result"]["download"]["id"]
+                answered[name] = answered.get(name, 0) + 1
+            continue
+        params = message["params"]
+        name = params.get("id") or params["download"]["id"]
+        # The events of a resume come after its answer, the third.
+        assert answered.get(name, 0) >= 1, message
+        if message["method"] == "progress" and params["attempt"] == 1 and answered[name] == 2:
+            raise AssertionError(f"progress of a paused download before the answer to its resume: {message}")

@@ -163,7 +163,7 @@ extension Session {
             pacer.note(advanced)
             for id in pacer.takeDue(now: now, interval: { interest(in: $0, isOwn: true).progressIntervalMilliseconds })
             {
-                guard let download = engine.snapshot(id: id), !download.state.isFinal else { continue }
+                guard let download = engine.progress(of: id) else { continue }
                 sendProgress(download)
                 engine.noteTold(download)
             }
