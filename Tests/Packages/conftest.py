@@ -14,6 +14,7 @@ from nginx_server import Nginx, missing_programs, start_nginx
 
 TOP = Path(__file__).resolve().parents[2]
 CONTENT = bytes(range(256)) * 4_000
+HOMEPAGE = "https://example.org/towline"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,7 +30,11 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("packages")
     script = TOP / "clients" / "packaging" / "build"
     built = subprocess.run(
-        [script, "-o", output], stdout=subprocess.PIPE, text=True, check=True, timeout=3_000
+        [script, "-o", output, "--url", HOMEPAGE],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=3_000,
     )
     assert sorted(built.stdout.split()) == sorted(str(file) for file in output.iterdir())
     return output

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from conftest import CONTENT
+from conftest import CONTENT, HOMEPAGE
 from fresh_root import AUTHORITIES, FreshRoot
 from nginx_server import Nginx
 
@@ -64,6 +64,15 @@ def use_client(root: FreshRoot, url: str, python: str = "python3", **variables: 
 
 def ours(root: FreshRoot) -> set[str]:
     return {path for path in root.files() if "towline" in path.casefold()}
+
+
+def test_the_metadata_names_the_project_page(packages: Path) -> None:
+    for file in packages.glob("*.deb"):
+        fields = subprocess.run(["dpkg-deb", "--field", file], capture_output=True, text=True, check=True)
+        assert f"Homepage: {HOMEPAGE}\n" in fields.stdout
+    with zipfile.ZipFile(one(packages, "*.whl")) as wheel:
+        (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+        assert f"Project-URL: Homepage, {HOMEPAGE}\n" in wheel.read(name).decode()
 
 
 def test_the_debian_packages(packages: Path, fresh: Make, served: Nginx) -> None:

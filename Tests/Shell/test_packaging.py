@@ -24,7 +24,9 @@ def test_the_help_names_what_it_builds(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("arguments", [("rpm",), ("--fast",), ("-o",), ("-o", "")])
+@pytest.mark.parametrize(
+    "arguments", [("rpm",), ("--fast",), ("-o",), ("-o", ""), ("--url",), ("--url", "x y")]
+)
 def test_an_unknown_argument_is_usage(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     ran = build(tmp_path / "out", *arguments, binary="towline")
     assert (ran.returncode, ran.stdout) == (64, "")

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Debian packages: towline (the service, towline-get, towline.sh) and python3-towline. Sourced by build.
-# shellcheck disable=SC2154  # `top`, `work`, `output` and `version` are set there
+# shellcheck disable=SC2154  # `top`, `work`, `output`, `version` and `homepage` are set there
 
 maintainer="${DEBFULLNAME:-Towline} <${DEBEMAIL:-towline@example.org}>"
 
@@ -47,6 +47,7 @@ debian_package() {
     {
         printf 'Package: %s\nVersion: %s\nArchitecture: %s\nMaintainer: %s\n' "$2" "$version" "$3" "$maintainer"
         printf 'Installed-Size: %s\nPriority: optional\n' "$size"
+        [[ -z $homepage ]] || printf 'Homepage: %s\n' "$homepage"
         cat
     } >"$root/DEBIAN/control"
     (cd -- "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"

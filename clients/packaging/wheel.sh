@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The wheel, with the service and the libraries that it needs. Sourced by build.
-# shellcheck disable=SC2154  # `top`, `work`, `output` and `here` are set there
+# shellcheck disable=SC2154  # `top`, `work`, `output`, `here` and `homepage` are set there
 
 # A virtual environment with the pinned tools, kept between builds.
 wheel_tools() {
@@ -30,6 +30,7 @@ build_wheel() {
     python_sources "$sources"
     library_licenses "$sources/libraries"
     sed -i 's|^license-files = .*|license-files = ["LICENSE", "libraries/*"]|' "$sources/pyproject.toml"
+    if [[ -n $homepage ]]; then printf '\n[project.urls]\nHomepage = "%s"\n' "$homepage" >>"$sources/pyproject.toml"; fi
     TOWLINE=$work/towline "$tools/bin/python" -m pip wheel --quiet \
         --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$work/wheel" "$sources" >&2
     # patchelf is found in PATH.
