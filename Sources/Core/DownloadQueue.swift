@@ -68,6 +68,9 @@ package struct DownloadQueue: Sendable {
         finishing.insert(id)
     }
 
+    /// How many files are being finished.
+    package var finishingCount: Int { finishing.count }
+
     /// True while files are being finished for which others wait.
     package var isHeldBack: Bool { heldBackSince != nil }
 

@@ -95,6 +95,9 @@ package struct ProgressSlots: Sendable {
 
     package init() {}
 
+    /// How many are in use.
+    package var usedCount: Int { count - free.count }
+
     /// A released slot, or the lowest one never used; nil if all are in use.
     package mutating func take() -> Int? {
         if let slot = free.popLast() { return slot }

@@ -1,6 +1,7 @@
 import Core
 import Curl
 import Engine
+import Glibc
 import Platform
 import Store
 import Testing
@@ -47,11 +48,46 @@ final class EngineHost: Sendable {
         box.set { [weak self] in self?.hear($0) }
     }
 
-    /// Ends like a killed process: nothing is released.
+    /// Ends like a killed process: nothing is released. What has ended before must have released all of its own.
     func stop() {
+        for leak in leaks() { Issue.record("\(leak)") }
         loop.stop()
         thread.join()
         for violation in watch.violations { Issue.record("\(violation)") }
+    }
+
+    /// What is in use though nobody uses it, once no job is pending; nothing while a transfer runs.
+    private func leaks() -> [String] {
+        let found = Leaks()
+        inbox.send { [inbox] engine in Self.lookForLeaks(engine, inbox, found, turns: 0) }
+        for _ in 0..<5_000 {
+            if let leaks = found.value { return leaks }
+            usleep(1_000)
+        }
+        return ["the engine did not turn"]
+    }
+
+    private static func lookForLeaks(
+        _ engine: isolated DownloadEngine, _ inbox: Mailbox<Work>, _ found: Leaks, turns: Int
+    ) {
+        let use = engine.resourceUse
+        // Work that is on its way may hold anything.
+        guard use.transfers == 0, use.jobs == 0, use.closingFiles == 0 else {
+            if turns == 500 || use.transfers > 0 { return found.set([]) }
+            usleep(1_000)
+            return inbox.send { engine in lookForLeaks(engine, inbox, found, turns: turns + 1) }
+        }
+        var leaks: [String] = []
+        if use.buffers > 0 { leaks.append("\(use.buffers) buffers are not given back") }
+        if use.queueSlots > use.activeDownloads {
+            leaks.append("\(use.queueSlots) slots of the queue for \(use.activeDownloads) active downloads")
+        }
+        if use.finishingFiles > use.activeDownloads { leaks.append("\(use.finishingFiles) files count as finishing") }
+        if use.markSlots != use.downloadsWithMarkSlot {
+            leaks.append("\(use.markSlots) mark slots for \(use.downloadsWithMarkSlot) downloads")
+        }
+        if use.openFiles > use.downloads { leaks.append("\(use.openFiles) open files") }
+        found.set(leaks)
     }
 
     /// Runs each piece of work in a turn of its own, one turn after the other.
@@ -202,6 +238,13 @@ final class EngineHost: Sendable {
 }
 
 struct UnexpectedAnswer: Error {}
+
+/// What a look for leaks has found; nil before it has ended.
+private final class Leaks: Sendable {
+    private let found = Guarded<[String]?>(nil)
+    var value: [String]? { found.withLock { $0 } }
+    func set(_ leaks: [String]) { found.withLock { $0 = leaks } }
+}
 
 private final class LogBox: Sendable {
     private let lines = Guarded<[String]>([])

@@ -17,6 +17,9 @@ struct Jobs {
     /// Store operations up to this one have ended.
     private(set) var completedStoreTicket: UInt64 = 0
 
+    /// How many have not been answered yet.
+    var pendingCount: Int { fileHandlers.count + storeHandlers.count }
+
     /// An answer that has arrived. Its handler must run while nobody has access to the `Jobs`: it may submit more.
     struct Answer {
         let run: () -> Void
