@@ -61,7 +61,7 @@ extension DownloadEngine {
     }
 
     /// Gives the events so far a revision of their own, so that a client that lists from there finds the next change.
-    private func separateLook() {
+    func separateLook() {
         if outbox.hasUnsealed { commitDirty() }
     }
 

@@ -172,6 +172,10 @@ extension DownloadEngine {
             if download.record.state == .queued { enqueue(download) }
         case .success(.takenOver(let loaded)):
             let download = hold(loaded)
+            guard download.record.state == .paused, download.record.reason == .interrupted else {
+                // A request that was sent together with this one has continued it already.
+                return answerStart(download, isCreated: false, isResumed: false, reply)
+            }
             download.record.intent = .run
             change(download, to: .queued, isTold: false)
             answerStart(download, isCreated: false, isResumed: true, reply)

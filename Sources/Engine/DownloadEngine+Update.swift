@@ -47,14 +47,15 @@ extension DownloadEngine {
                 find(id) { [self] result in
                     switch result {
                     case .success(let download): apply(update, source, to: download, reply)
-                    case .failure(let error): endUpdate { reply(.failure(error)) }
+                    case .failure(let error):
+                        answer { reply(.failure(error)) }
+                        unblock()
                     }
                 }
             })
     }
 
-    private func endUpdate(_ reply: @escaping () -> Void) {
-        answer(reply)
+    private func unblock() {
         pipeline.unblock()
         pumpPipeline()
     }
@@ -86,6 +87,8 @@ extension DownloadEngine {
         _ update: DownloadUpdate, _ source: NewSource?, to download: Download,
         _ reply: @escaping Reply<DownloadSnapshot>
     ) {
+        // Each update has a revision of its own.
+        separateLook()
         let isNewURL = source.map { set($0, of: download) } ?? false
         let isNewSource = isNewURL || update.headers != nil
         if let headers = update.headers {
@@ -111,7 +114,9 @@ extension DownloadEngine {
             stop(download)
             whenQuiet(download) { [self] in requeue(download, reply) }
             limitQuietWait(download, nanoseconds: Self.quietLimitNanoseconds)
-        default: endUpdate(download, reply)
+        default:
+            answerUpdate(download, reply)
+            unblock()
         }
     }
 
@@ -140,11 +145,13 @@ extension DownloadEngine {
         queue.leave(download.id)
         let wasQueued = download.record.state == .queued
         if !wasQueued { change(download, to: .queued, isTold: false) }
-        endUpdate(download, reply)
+        answerUpdate(download, reply)
         enqueue(download)
+        unblock()
     }
 
-    private func endUpdate(_ download: Download, _ reply: @escaping Reply<DownloadSnapshot>) {
+    /// Queues the answer and the event; requests behind this one may begin after that alone.
+    private func answerUpdate(_ download: Download, _ reply: @escaping Reply<DownloadSnapshot>) {
         let snapshot = snapshot(of: download)
         if download.record.state.isFinal {
             // A failed download was taken over only for the change.
@@ -153,7 +160,7 @@ extension DownloadEngine {
                 if isSaved, downloads[download.id] === download { downloads[download.id] = nil }
             }
         }
-        endUpdate { [self] in
+        answer { [self] in
             if download.isUnsaved {
                 return reply(.failure(.storageFailure(message: "the record could not be saved")))
             }

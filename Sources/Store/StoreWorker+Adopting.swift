@@ -67,9 +67,11 @@ extension StoreWorker {
     /// The outcome of a start that names an existing download.
     private func join(_ existing: DownloadRecord) throws(StoreError) -> StartOutcome {
         let loaded = load(existing)
-        if existing.state.isFinal || loaded.ownership == .own { return .existing(loaded) }
+        if existing.state.isFinal { return .existing(loaded) }
         if loaded.ownership == .other { return .ownedElsewhere(loaded) }
-        guard loaded.record.reason == .interrupted else { return .existing(loaded) }
+        guard loaded.record.state == .paused, loaded.record.reason == .interrupted else { return .existing(loaded) }
+        // An `update` has taken it over, and left it as it was.
+        if loaded.ownership == .own { return .takenOver(loaded) }
         if let path = existing.path(outside: scope) { return .outside(path: path) }
         guard let taken = try takeOver(loaded, from: existing.owner) else { return .existing(loaded) }
         return .takenOver(taken)

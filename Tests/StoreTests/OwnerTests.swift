@@ -68,7 +68,7 @@ import Testing
         #expect(taken.record.reason == .interrupted)
         #expect(taken.record.isFinalizing)
         #expect(try client.get("a") == taken)
-        #expect(try client.start(record("a", .queued)) == .existing(taken))
+        #expect(try client.start(record("a", .queued)) == .takenOver(taken))
     }
 
     @Test func `a start leaves what the user paused`() throws {
