@@ -100,7 +100,7 @@ package enum RPCErrorKind: String, Sendable, CaseIterable {
         case .requestCancelled: "Do nothing; what the request already changed stays changed."
         case .downloadNotFound: "Drop the id; it may have been removed."
         case .invalidState: "Get the download and act on its current state."
-        case .destinationConflict: "Choose another path, or another ifExists."
+        case .destinationConflict: "See data.reason: choose another path or ifExists, or use data.id."
         case .idConflict:
             "Choose another id, or send the parameters of the first start; data.differs names what differs."
         case .unsupportedUrl: "Correct the URL."
