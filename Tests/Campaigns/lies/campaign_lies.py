@@ -46,7 +46,7 @@ from .wire import Server
 class Lies(Campaign):
     name = "lies"
     about = "whatever a server sends, the end is one whole version or a clear error; honest ones complete"
-    slice_cases = 300
+    slice_cases = 200
     whole_cases = 10_000
 
     def open(self) -> None:

@@ -52,7 +52,7 @@ CANNOT_START = 73
 class MutationCampaign(Campaign):
     name = "mutations"
     about = "damaged state and partial files: the service starts, reports losses, and completes no wrong byte"
-    slice_cases = 250
+    slice_cases = 120
     whole_cases = 20_000
 
     @classmethod
