@@ -1,4 +1,5 @@
 internal import Core
+internal import Glibc
 internal import Platform
 
 extension PublishMode {
@@ -25,7 +26,8 @@ extension Publication {
         }
         file.stopWatching(handle)
         try setMode(handle)
-        for path in mode.candidates(finalPath) where try isNamed || mode == .replace ? take(path) : giveName(path) {
+        for path in mode.candidates(finalPath)
+        where try isNamed || mode == .replace ? take(path, handle) : giveName(path) {
             return PublishedFile(path: path, identity: file.identity)
         }
         throw FileError(.publish, finalPath, .exists)
@@ -58,7 +60,7 @@ extension Publication {
     }
 
     /// Tries one name; false when another file has it.
-    private func take(_ path: String) throws(FileError) -> Bool {
+    private func take(_ path: String, _ handle: OpenFile.Handle) throws(FileError) -> Bool {
         let partial = try place(partialPath)
         let final = try place(path)
         if try Occupant(at: final).isFile(file.identity) {
@@ -76,10 +78,23 @@ extension Publication {
             if error == .exists { return false }
             throw FileError(.publish, path, errno: error)
         }
-        // Another file may have got the partial's name since the check.
         if try Occupant(at: final).isFile(file.identity) { return true }
+        // It was there, and another process has put its own file in its place.
+        if wasReplacedAfterwards(handle, final.place) { return true }
+        // Another file has got the partial's name since the check, and was moved.
         try? renameExclusively(final.place, to: partial.place)
         throw FileError(.publish, partialPath, .replaced)
+    }
+
+    /// True when the file has lost its only name, and the one at the final name is older than this publication: so it did
+    /// not take the partial's name meanwhile.
+    private func wasReplacedAfterwards(_ handle: OpenFile.Handle, _ final: Place) -> Bool {
+        // `setMode` has set its time of change; both times are of the file system's clock.
+        guard let own = try? handle.descriptor.status(), own.linkCount == 0,
+            let other = try? FileDescriptor(open: final, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY),
+            let birth = other.birthNanoseconds()
+        else { return false }
+        return birth <= own.changedNanoseconds
     }
 
     private func alreadyRenamed() throws(FileError) -> PublishedFile {

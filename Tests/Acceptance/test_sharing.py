@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from fixtures import Launcher
+from fixtures import Launcher, compiled
 from scripted_server import Behaviour, ScriptedServer, content
-from support import MIB, Held, finish
+from support import MIB, Held, finish, poll
 from towline_client import Towline
 
 SIZE = 2 * MIB
@@ -110,6 +110,32 @@ def test_eight_states_with_one_destination_at_full_speed(
     files = [p.read_bytes() for p in work.iterdir() if not p.name.endswith(".towline")]
     assert all(data in datas for data in files), "a file is one of the sources, whole"
     assert len(files) == (8 if if_exists == "rename" else 1)
+
+
+@pytest.mark.parametrize("if_exists", ["error", "overwrite"])
+@pytest.mark.parametrize("size", [1_000, 300_000])
+def test_a_file_that_another_process_replaces_right_after_its_rename_was_finished(
+    launch: Launcher, server: ScriptedServer, work: Path, tmp_path: Path, if_exists: str, size: int
+) -> None:
+    """The first process is slow to notice its own rename; what the other one has put there stays."""
+    library = compiled("slow_renames", tmp_path)
+    first, second = content(1, size), content(2, size)
+    server.add("/1", first)
+    held = threading.Event()
+    server.add("/2", second, default=Behaviour(hold_after=size // 2, gate=held))
+    slow = launch(state=tmp_path / "slow", env={"LD_PRELOAD": str(library), "SLOW_RENAMES_MS": "1500"})
+    quick = launch(state=tmp_path / "quick")
+    path = work / "f"
+    quick.call("start", id="d", url=server.url("/2"), path=str(path), ifExists="overwrite")
+    server.wait_requests("/2", 1)
+    slow.call("start", id="d", url=server.url("/1"), path=str(path), ifExists=if_exists)
+    poll(lambda: path.exists() or None, what="the first file under its name")
+    held.set()
+    assert finish(quick, "d")["state"] == "completed"
+    ended = finish(slow, "d")
+    assert ended["state"] == "completed", ended["error"]
+    assert path.read_bytes() == second
+    assert partials(work) == []
 
 
 def fill(server: ScriptedServer, host: Towline, work: Path) -> dict[str, Held]:
