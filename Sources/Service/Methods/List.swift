@@ -40,7 +40,7 @@ extension MethodDescription {
                             "The downloads of this page."),
                         .always("removed", .array(of: .text, counts: 0...10_000), "Ids removed after changedSince."),
                         .always("nextCursor", .nullable(.text), "Cursor of the next page; null on the last page."),
-                        .always("revision", .count, "Revision of this page; use it as the next changedSince."),
+                        .always("revision", .count, "Revision of the first page; use it as the next changedSince."),
                         .always("session", .text, "The session that seq belongs to."),
                         .always("seq", .count, "The page includes all events up to this one."),
                     ],
