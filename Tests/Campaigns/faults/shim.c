@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOG_LENGTH = 131072, PATH_LENGTH = 256, FD_LIMIT = 4096, LOST_BYTE = 0xDB };
+enum { LOG_LENGTH = 524288, PATH_LENGTH = 256, FD_LIMIT = 4096, LOST_BYTE = 0xDB };
 /* Must equal those in shim.py. */
 enum side { NO_SIDE, DATA, STATE };
 enum call { OPEN, WRITE, READ, FDATASYNC, FSYNC, SYNCFS, TRUNCATE, ALLOCATE, RENAME, UNLINK, MKDIR, CHMOD, STAT, CLOSE, LOCK, MAP, LINK, CALL_COUNT };

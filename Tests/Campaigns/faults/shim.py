@@ -10,7 +10,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).with_name("shim.c")
 
-LOG_LENGTH = 131072
+LOG_LENGTH = 524288
 PATH_LENGTH = 256
 #: In the order of the enum in shim.c.
 CALLS = (
