@@ -79,22 +79,31 @@ extension Publication {
             throw FileError(.publish, path, errno: error)
         }
         if try Occupant(at: final).isFile(file.identity) { return true }
-        // It was there, and another process has put its own file in its place.
-        if wasReplacedAfterwards(handle, final.place) { return true }
-        // Another file has got the partial's name since the check, and was moved.
-        try? renameExclusively(final.place, to: partial.place)
+        switch successor(handle, final.place) {
+        case .replacedOurs: return true
+        case .unclear: break
+        case .tookThePartialsName: try? renameExclusively(final.place, to: partial.place)
+        }
         throw FileError(.publish, partialPath, .replaced)
     }
 
-    /// True when the file has lost its only name, and the one at the final name is older than this publication: so it did
-    /// not take the partial's name meanwhile.
-    private func wasReplacedAfterwards(_ handle: OpenFile.Handle, _ final: Place) -> Bool {
-        // `setMode` has set its time of change; both times are of the file system's clock.
-        guard let own = try? handle.descriptor.status(), own.linkCount == 0,
-            let other = try? FileDescriptor(open: final, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY),
-            let birth = other.birthNanoseconds()
-        else { return false }
-        return birth <= own.changedNanoseconds
+    /// How another file has come to the final name right after our rename to it.
+    private enum Successor {
+        /// Another process has put its own file in the place of ours.
+        case replacedOurs
+        /// It had got the partial's name since the check, and was moved in the place of ours.
+        case tookThePartialsName
+        case unclear
+    }
+
+    /// Tells them apart by time: ours has lost its only name now, and a file that is older has not got the partial's name
+    /// after that. Both times are of the file system's clock, which ticks in milliseconds.
+    private func successor(_ handle: OpenFile.Handle, _ final: Place) -> Successor {
+        guard let own = try? handle.descriptor.status(), own.linkCount == 0 else { return .tookThePartialsName }
+        guard let other = try? FileDescriptor(open: final, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY),
+            let birth = other.birthNanoseconds(), birth != own.changedNanoseconds
+        else { return .unclear }
+        return birth < own.changedNanoseconds ? .replacedOurs : .tookThePartialsName
     }
 
     private func alreadyRenamed() throws(FileError) -> PublishedFile {
