@@ -23,9 +23,8 @@ package enum PercentEncoding {
         var result: [UInt8] = []
         var rest = encoded[...]
         while let byte = rest.popFirst() {
-            let digits = Array(rest.prefix(2))
-            if byte == UInt8(ascii: "%"), digits.count == 2, let high = digits.first?.hexDigitValue,
-                let low = digits.last?.hexDigitValue
+            if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue,
+                let low = rest.dropFirst().first?.hexDigitValue
             {
                 result.append(high << 4 | low)
                 rest = rest.dropFirst(2)
