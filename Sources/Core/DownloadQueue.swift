@@ -41,7 +41,7 @@ package struct DownloadQueue: Sendable {
     ///
     /// - Parameter now: in monotonic nanoseconds.
     package mutating func admitNext(maxActive: Int, maxActivePerHost: Int, now: Int64) -> String? {
-        guard !isHeldBack(now),
+        guard !mustWait(now),
             let id = policy.next(maxActive: maxActive, maxActivePerHost: maxActivePerHost, slots: slots)
         else { return nil }
         slots.acquire(id, host: hosts[id] ?? "")
@@ -55,7 +55,7 @@ package struct DownloadQueue: Sendable {
         policy.enqueue(id, host: host, readySequence: sequence, priority: priority)
     }
 
-    private mutating func isHeldBack(_ now: Int64) -> Bool {
+    private mutating func mustWait(_ now: Int64) -> Bool {
         guard finishing.count >= Self.maxFinishing else { return false }
         let since = heldBackSince ?? now
         heldBackSince = since

@@ -40,7 +40,8 @@ extension DownloadEngine {
         }
     }
 
-    private func unblock() {
+    /// Ends a step that has called `pipeline.block`, and lets the requests behind it begin.
+    func unblock() {
         pipeline.unblock()
         pumpPipeline()
     }

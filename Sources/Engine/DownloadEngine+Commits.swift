@@ -31,7 +31,7 @@ extension DownloadEngine {
         phase: DownloadPhase? = nil,
         isTold: Bool = true
     ) {
-        separateLook()
+        sealRevision()
         download.generation += 1
         download.isEndTold = false
         download.isEndHeldBack = false
@@ -54,14 +54,14 @@ extension DownloadEngine {
     /// revision.
     func change(_ download: Download, phase: DownloadPhase) {
         guard download.record.state == .active, download.phase != phase else { return }
-        separateLook()
+        sealRevision()
         download.phase = phase
         markDirty(download)
         tell(download)
     }
 
     /// Gives the events so far a revision of their own, so that a client that lists from there finds the next change.
-    func separateLook() {
+    func sealRevision() {
         if outbox.hasUnsealed { commitDirty() }
     }
 
@@ -171,12 +171,12 @@ extension DownloadEngine {
 
     func takeStoreResults() {
         for result in jobs.takeStoreResults() {
-            let answer = jobs.answer(result)
-            if let error = answer.stateGone, !isStateGoneTold {
+            let handler = jobs.end(result)
+            if case .failed(let error) = result.outcome, error.isFilesGone, !isStateGoneTold {
                 isStateGoneTold = true
                 note(.error, error.message, nil)
             }
-            answer.run()
+            handler?(result.outcome)
             // What waited for this commit must report its revision, not that of the next commit.
             drainOutbox()
         }

@@ -22,7 +22,7 @@ extension DownloadEngine {
     func takeFileResults(waitMilliseconds: Int32 = 0) {
         for answer in jobs.takeFileAnswers(waitMilliseconds: waitMilliseconds) {
             if let buffer = answer.buffer { buffers.give(buffer) }
-            answer.run()
+            answer.handler?(answer.outcome)
         }
     }
 

@@ -38,7 +38,7 @@ extension DownloadEngine {
     private func goOn(_ resumed: [Download], _ error: StoreError?, _ reply: @escaping Reply<Int>) {
         let count = resumed.count
         if let error {
-            answer { reply(.failure(.storageFailure(message: error.message))) }
+            answer { reply(.failure(EngineError(error))) }
         } else {
             answer { reply(.success(count)) }
         }
@@ -47,8 +47,7 @@ extension DownloadEngine {
             tell(download)
             enqueue(download)
         }
-        pipeline.unblock()
-        pumpPipeline()
+        unblock()
     }
 
     package func configure(_ settings: EngineSettings) {

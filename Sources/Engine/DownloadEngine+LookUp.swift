@@ -65,7 +65,7 @@ extension DownloadEngine {
             case .success(.adopted(let adopted)): body(.success(adopted))
             case .success(.ownedElsewhere(let loaded)): body(.failure(EngineError(lockedElsewhere: loaded)))
             case .success(.outside(let path)): body(.failure(.outsideRoots(path: path)))
-            case .success(.notFound), .failure:
+            case .success(.gone), .failure:
                 body(.failure(.storageFailure(message: "the download could not be taken over")))
             }
         }

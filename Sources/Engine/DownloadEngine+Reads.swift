@@ -22,7 +22,7 @@ extension DownloadEngine {
         switch outcome {
         case .success(let loaded?): .success(loaded)
         case .success(nil): .failure(.downloadNotFound(id: id))
-        case .failure(let error): .failure(.storageFailure(message: error.message))
+        case .failure(let error): .failure(EngineError(error))
         }
     }
 
@@ -39,15 +39,12 @@ extension DownloadEngine {
                 // A page may read a hundred records, so pages are read one at a time.
                 pipeline.block()
                 submit(.list(query)) { [self] outcome in
-                    defer {
-                        pipeline.unblock()
-                        pumpPipeline()
-                    }
+                    defer { unblock() }
                     switch outcome {
                     case .success(.page(let page)): reply(.success(answer(page)))
                     case .success(.cursorExpired): reply(.failure(.cursorExpired))
                     case .success(.invalidCursor): reply(.failure(.invalidCursor))
-                    case .failure(let error): reply(.failure(.storageFailure(message: error.message)))
+                    case .failure(let error): reply(.failure(EngineError(error)))
                     }
                 }
             })

@@ -23,8 +23,7 @@ extension DownloadEngine {
                 removeFinal(id, deletesFile: deletesFile) { [self] result in
                     answer { reply(result.map { _ in }) }
                     if case .success(let revision) = result { outbox.append(.removal(id: id, revision: revision)) }
-                    pipeline.unblock()
-                    pumpPipeline()
+                    unblock()
                 }
             })
     }
@@ -64,8 +63,8 @@ extension DownloadEngine {
             case .success(.ownedElsewhere(let loaded)): body(.failure(EngineError(lockedElsewhere: loaded)))
             case .success(.outside(let path)): body(.failure(.outsideRoots(path: path)))
             // Another process was faster: the result of `delete` shows what it did.
-            case .success(.notFound): delete(id, then: body)
-            case .failure(let error): body(.failure(.storageFailure(message: error.message)))
+            case .success(.gone): delete(id, then: body)
+            case .failure(let error): body(.failure(EngineError(error)))
             }
         }
     }
@@ -90,7 +89,7 @@ extension DownloadEngine {
         case .success(.outside(let path)): body(.failure(.outsideRoots(path: path)))
         case .failure(let error):
             submit(.release(id: id)) { _ in }
-            body(.failure(.storageFailure(message: error.message)))
+            body(.failure(EngineError(error)))
         }
     }
 

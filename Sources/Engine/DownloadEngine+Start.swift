@@ -195,7 +195,7 @@ extension DownloadEngine {
         case .success(.outside(let path)): answer { reply(.failure(.outsideRoots(path: path))) }
         case .success(.absent):
             answer { reply(.failure(run.refusal ?? .storageFailure(message: "the download was not stored"))) }
-        case .failure(let error): answer { reply(.failure(.storageFailure(message: error.message))) }
+        case .failure(let error): answer { reply(.failure(EngineError(error))) }
         }
     }
 

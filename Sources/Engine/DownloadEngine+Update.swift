@@ -55,11 +55,6 @@ extension DownloadEngine {
             })
     }
 
-    private func unblock() {
-        pipeline.unblock()
-        pumpPipeline()
-    }
-
     /// Finds a download that may be updated, and takes it over if nobody owns it.
     private func find(_ id: String, then body: @escaping (Result<Download, EngineError>) -> Void) {
         lookUp(id) { [self] found in
@@ -88,7 +83,7 @@ extension DownloadEngine {
         _ reply: @escaping Reply<DownloadSnapshot>
     ) {
         // Each update has a revision of its own.
-        separateLook()
+        sealRevision()
         let isNewURL = source.map { set($0, of: download) } ?? false
         let isNewSource = isNewURL || update.headers != nil
         if let headers = update.headers {

@@ -1,4 +1,5 @@
 package import Core
+internal import Store
 
 /// Why the engine did not perform a request; nothing has changed then.
 package enum EngineError: Error, Equatable, Sendable {
@@ -61,4 +62,11 @@ package enum ResumeDataProblem: String, Sendable, CaseIterable {
     case otherFileSystem
     /// It was not exported by this user on this machine, or the key does not exist any more.
     case unproven
+}
+
+extension EngineError {
+    /// Why the store could not do what a request needs.
+    init(_ error: StoreError) {
+        self = error == .wrongAnswer ? .internalError(message: error.message) : .storageFailure(message: error.message)
+    }
 }

@@ -73,7 +73,7 @@ extension StoreError {
         message: "the index of the database's log was truncated while in use")
 
     /// The store returned an outcome that the operation cannot have: a bug of ours.
-    static let wrongAnswer = StoreError(
+    package static let wrongAnswer = StoreError(
         code: SQLITE_MISUSE, extendedCode: SQLITE_MISUSE, message: "the store returned a result of another type")
 
     private static let filesGoneCode = SQLITE_IOERR | 127 << 8

@@ -46,14 +46,14 @@ package enum AdoptAnswer: Equatable, Sendable {
     /// One of its paths is where files may not be.
     case outside(path: String)
     /// It does not exist, or another process was faster.
-    case notFound
+    case gone
 
     fileprivate init?(_ outcome: StoreOutcome) {
         switch outcome {
         case .loaded(let loaded): self = .adopted(loaded)
         case .ownedElsewhere(let loaded): self = .ownedElsewhere(loaded)
         case .outside(let path): self = .outside(path: path)
-        case .notFound, .notOwned: self = .notFound
+        case .notFound, .notOwned: self = .gone
         default: return nil
         }
     }
@@ -205,7 +205,12 @@ extension StoreRequest<[String]> {
 extension StoreRequest<Void> {
     /// Also succeeds if the progress is of an earlier attempt, or of a record that this session does not own any more.
     package static func saveProgress(_ save: ProgressSave) -> Self {
-        Self(.saveProgress(save)) { _ in () }
+        Self(.saveProgress(save)) {
+            switch $0 {
+            case .progressSaved, .stale, .notOwned, .ownedElsewhere, .notFound: ()
+            default: nil
+            }
+        }
     }
 
     package static var beginYielding: Self { Self(.beginYielding, noted) }

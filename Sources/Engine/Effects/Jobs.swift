@@ -20,13 +20,14 @@ struct Jobs {
     /// How many have not been answered yet.
     var pendingCount: Int { fileHandlers.count + storeHandlers.count }
 
-    /// An answer that has arrived. Its handler must run while nobody has access to the `Jobs`: it may submit more.
-    struct Answer {
-        let run: () -> Void
+    /// The answer of a file worker that has arrived, and who waits for it.
+    ///
+    /// The handler runs when nobody has access to the `Jobs`: it may submit more.
+    struct FileAnswer {
+        let outcome: FileOutcome
+        let handler: ((FileOutcome) -> Void)?
         /// A buffer that comes back from a write.
-        var buffer: IOBuffer?
-        /// Why the state can no longer be stored, if that is what the answer says.
-        var stateGone: StoreError?
+        let buffer: IOBuffer?
     }
 
     /// Starts the file workers.
@@ -59,25 +60,22 @@ struct Jobs {
     /// The answers of file workers that have arrived, in order.
     ///
     /// - Parameter waitMilliseconds: how long to wait for the first; only used at the end, never in the loop.
-    mutating func takeFileAnswers(waitMilliseconds: Int32) -> [Answer] {
+    mutating func takeFileAnswers(waitMilliseconds: Int32) -> [FileAnswer] {
         let results =
             waitMilliseconds > 0
             ? fileResults.waitAndTakeAll(timeoutMilliseconds: waitMilliseconds) ?? [] : fileResults.takeAll()
-        return results.map { result in
-            let handler = fileHandlers.removeValue(forKey: result.ticket)
-            return Answer(run: { handler?(result.outcome) }, buffer: result.buffer)
+        return results.map {
+            FileAnswer(
+                outcome: $0.outcome, handler: fileHandlers.removeValue(forKey: $0.ticket), buffer: $0.buffer)
         }
     }
 
-    /// The store's results that have arrived, in order; for `answer`.
+    /// The store's results that have arrived, in order; each is then for `end`.
     func takeStoreResults() -> [StoreResult] { store.results.takeAll() }
 
-    /// Counts an operation as ended, and returns its answer.
-    mutating func answer(_ result: StoreResult) -> Answer {
+    /// Counts an operation as ended, and returns who waits for its outcome.
+    mutating func end(_ result: StoreResult) -> ((StoreOutcome) -> Void)? {
         completedStoreTicket = max(completedStoreTicket, result.ticket)
-        let handler = storeHandlers.removeValue(forKey: result.ticket)
-        var answer = Answer(run: { handler?(result.outcome) })
-        if case .failed(let error) = result.outcome, error.isFilesGone { answer.stateGone = error }
-        return answer
+        return storeHandlers.removeValue(forKey: result.ticket)
     }
 }
