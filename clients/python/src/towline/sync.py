@@ -152,10 +152,10 @@ class Towline(Connection):
         download = started.download
         try:
             if is_stopped(download):
-                download = (self.resume(download)).download
+                download = self.resume(download).download
             download = self._follow(download, progress, deadline)
             while download.is_interrupted:  # the other process that had it ended
-                download = self._follow((self.resume(download)).download, progress, deadline)
+                download = self._follow(self.resume(download).download, progress, deadline)
         except BaseException:
             with contextlib.suppress(TowlineError):
                 if on_cancel == "pause":
